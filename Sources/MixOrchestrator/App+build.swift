@@ -84,7 +84,8 @@ func buildOrchestrator(
         metrics: metrics, logger: logger)
     let directory = try LayoutDirectory(
         directory: configuration.layouts, layouts: layouts, store: store, registry: registry, images: images,
-        metrics: metrics, defaultLayout: configuration.roomLayout, logger: logger)
+        metrics: metrics, defaultLayout: configuration.roomLayout, isShared: cluster != nil, logger: logger)
+    cluster?.attach(layouts: { directory.look() })
     try await directory.restore()
     guard layouts.contains(configuration.roomLayout) || layouts.entry(configuration.roomLayout)?.good != nil else {
         throw StartupError(

@@ -71,7 +71,10 @@ public final class PostgreSQLTaskStore: TaskStore {
 
     public func commit(_ change: StoreChange) async throws(StoreError) -> CommitResult {
         let result = try await writer.write(PreparedChange(change, now: clock?.now()))
-        if change.subscription != nil, result == .committed { await tell(.subscriptions) }
+        if result == .committed {
+            if change.subscription != nil { await tell(.subscriptions) }
+            if change.layoutVersion != nil { await tell(.layouts) }
+        }
         return result
     }
 

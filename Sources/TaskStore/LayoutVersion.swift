@@ -17,13 +17,19 @@ public struct LayoutVersion: Hashable, Codable, Sendable {
     public var origin: Origin
     /// Length of the content in bytes.
     public var length: Int
+    /// Whether the version stands for the deletion of the layout, which the nodes of a cluster share; `nil` = no.
+    /// Releases without this field find a version whose content is no layout.
+    public var isDeletion: Bool?
 
-    public init(layout: String, number: Int, at: Double, origin: Origin, length: Int) {
+    public init(
+        layout: String, number: Int, at: Double, origin: Origin, length: Int, isDeletion: Bool? = nil
+    ) {
         self.layout = layout
         self.number = number
         self.at = at
         self.origin = origin
         self.length = length
+        self.isDeletion = isDeletion
     }
 }
 
@@ -36,6 +42,13 @@ public struct NewLayoutVersion: Hashable, Sendable {
     public init(layout: String, number: Int, at: Double, origin: LayoutVersion.Origin, content: [UInt8]) {
         version = LayoutVersion(layout: layout, number: number, at: at, origin: origin, length: content.count)
         self.content = content
+    }
+
+    /// Creates the version that stands for the deletion of a layout.
+    public init(deletionOf layout: String, number: Int, at: Double) {
+        // Not empty, and no JSON: no release reads it as a layout.
+        self.init(layout: layout, number: number, at: at, origin: .api, content: Array("deleted".utf8))
+        version.isDeletion = true
     }
 }
 

@@ -11,6 +11,8 @@ public enum StoreHint: String, Hashable, CaseIterable, Sendable {
     case departure
     /// Subscriptions were added, changed or removed.
     case subscriptions
+    /// Layouts were changed or deleted.
+    case layouts
     /// Hints may have been lost, so that anything may have changed.
     case anything
 }

@@ -132,4 +132,30 @@ import Testing
             LayoutLibrary.automaticFile.utf8, name: LayoutLibrary.automaticName)
         #expect(decoded == LayoutLibrary.automatic)
     }
+
+    @Test func aVersionOfAnotherNodeIsTakenAsItIs() throws {
+        var catalogue = LayoutCatalogue()
+        _ = take(&catalogue, try Self.good("grid"))
+        let own = try #require(catalogue["x"]?.good)
+        _ = take(&catalogue, Self.bad)
+        var copy = own
+        copy.version.number = 4
+        #expect(catalogue.adopt(copy) == .nothing, "the content is in use")
+        #expect(catalogue["x"] == LayoutCatalogue.Entry(good: copy))
+        guard case .good(let template, let content) = try Self.good("solo") else { return }
+        let version = LayoutVersion(layout: "x", number: 7, at: 2, origin: .api, length: content.count)
+        let foreign = LayoutCatalogue.Good(template: template, content: content, version: version)
+        #expect(catalogue.adopt(foreign) == .changed(foreign))
+        #expect(catalogue.nextNumber(of: "x") == 8)
+    }
+
+    /// A deletion that other nodes know by its number ends with a further version, even of the same content.
+    @Test func aDeletionThatIsAVersionIsUndoneByAnother() throws {
+        var catalogue = LayoutCatalogue()
+        _ = take(&catalogue, try Self.good("grid"))
+        catalogue.remember(NewLayoutVersion(deletionOf: "x", number: 2, at: 1).version)
+        _ = take(&catalogue, .gone)
+        #expect(take(&catalogue, try Self.good("grid")).good?.version.number == 3)
+        #expect(catalogue.contains("x"))
+    }
 }

@@ -63,7 +63,9 @@ import Testing
                 _ = try await first.commit(StoreChange(event: event("1")))
                 _ = try await first.commit(StoreChange(subscription: .put(subscription, expected: 0)))
                 try await ear.wait(for: .subscriptions)
-                #expect(ear.heard == [.anything, .rooms, .departure, .subscriptions])
+                _ = try await first.commit(StoreChange(layoutVersion: .init(deletionOf: "x", number: 1, at: 0)))
+                try await ear.wait(for: .layouts)
+                #expect(ear.heard == [.anything, .rooms, .departure, .subscriptions, .layouts])
             }
             await first.close()
             await other.close()

@@ -138,6 +138,10 @@ import Testing
             #expect(try await store.layoutContent(of: "grid", version: 3) == nil)
             #expect(try await store.layoutContent(of: "none", version: 1) == nil)
             #expect(try await store.layoutVersions(of: "none", limit: 9).isEmpty)
+            let deletion = NewLayoutVersion(deletionOf: "solo", number: 2, at: 3.25)
+            #expect(try await store.commit(StoreChange(layoutVersion: deletion)) == .committed)
+            #expect(try await store.newestLayoutVersions() == [version(7).version, deletion.version])
+            #expect(try await store.layoutContent(of: "solo", version: 2) == deletion.content)
             await store.close()
         }
     }

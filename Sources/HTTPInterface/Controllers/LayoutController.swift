@@ -73,7 +73,7 @@ package struct LayoutController: Sendable {
     @Sendable private func versions(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
         let name = try Self.fileName(context)
         let inUse = layouts.entry(name)?.good?.version.number
-        let versions = try await store.layoutVersions(of: name, limit: Retention.layoutVersions)
+        let versions = try await contents(of: name)
         // A deleted layout can be restored from its versions.
         guard !versions.isEmpty || layouts.entry(name) != nil else { throw OrchestratorError.layoutNotFound(name) }
         return jsonResponse(
@@ -86,12 +86,17 @@ package struct LayoutController: Sendable {
         guard let number = Int(text), number > 0 else {
             throw InputError(.invalidField, field: "version", found: "\"\(text)\"", expected: "a whole number from 1")
         }
-        let versions = try await store.layoutVersions(of: name, limit: Retention.layoutVersions)
+        let versions = try await contents(of: name)
         guard let version = versions.first(where: { $0.number == number }),
             let content = try await store.layoutContent(of: name, version: number)
         else { throw OrchestratorError.versionNotFound(name, number) }
         let inUse = layouts.entry(name)?.good?.version.number
         return Self.response(LayoutVersionView(version, inUse: inUse), template: content)
+    }
+
+    /// Returns the kept versions that have a content, newest first.
+    private func contents(of name: String) async throws(StoreError) -> [LayoutVersion] {
+        try await store.layoutVersions(of: name, limit: Retention.layoutVersions).filter { $0.isDeletion != true }
     }
 
     private struct Events: Encodable {

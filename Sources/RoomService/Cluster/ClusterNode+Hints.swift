@@ -8,10 +8,12 @@ extension ClusterNode {
             switch hint {
             case .rooms: await takeRooms()
             case .subscriptions: await followSubscriptions()
+            case .layouts: followLayouts()
             case .departure:
                 await takeRooms()
                 await deliverForOthers()
             case .anything:
+                followLayouts()
                 await takeRooms()
                 await followSubscriptions()
                 await deliverForOthers()

@@ -22,6 +22,7 @@ extension ClusterNode {
                     chores.addTask { await self.takeArrivals() }
                     chores.addTask { await self.every(.seconds(60)) { await self.forgetLeases() } }
                     chores.addTask { await self.every(.seconds(2)) { await self.followSubscriptions() } }
+                    chores.addTask { await self.every(.seconds(2)) { self.followLayouts() } }
                     chores.addTask { await self.every(.seconds(20)) { await self.deliverForOthers() } }
                     chores.addTask { await self.followHints() }
                 }
@@ -32,6 +33,7 @@ extension ClusterNode {
         }
         registry.withLock { $0 = nil }
         subscribers.withLock { $0 = nil }
+        layoutLook.withLock { $0 = nil }
         belongings.withLock { $0 = nil }
         localStreams.withLock { $0 = nil }
         localPlayers.withLock { $0 = nil }
@@ -138,6 +140,8 @@ extension ClusterNode {
             logger.debug("subscriptions cannot be read: \(error)")
         }
     }
+
+    func followLayouts() { layoutLook.withLock { $0 }?() }
 
     /// Delivers the messages that a lost node has left. Each message is taken by one node.
     func deliverForOthers() async {

@@ -50,6 +50,8 @@ package final class ClusterNode: ForwardingTaskStore, Service {
     let localPlayers = Mutex<(any LocalPlayers)?>(nil)
     let belongings = Mutex<(any RoomBelongings)?>(nil)
     let subscribers = Mutex<(subscriptions: SubscriptionRegistry, deliveries: DeliveryEngine)?>(nil)
+    /// Makes the node's layouts look for changes by other nodes.
+    let layoutLook = Mutex<(@Sendable () -> Void)?>(nil)
     let shutdown: ShutdownNotice
 
     private init(
@@ -137,6 +139,9 @@ package final class ClusterNode: ForwardingTaskStore, Service {
     package func attach(_ subscriptions: SubscriptionRegistry, _ deliveries: DeliveryEngine) {
         subscribers.withLock { $0 = (subscriptions, deliveries) }
     }
+
+    /// Sets the function that makes the node's layouts look for changes by other nodes. Call before `run`.
+    package func attach(layouts look: @escaping @Sendable () -> Void) { layoutLook.withLock { $0 = look } }
 
     /// Clears the cache of rooms' nodes, because a room has moved.
     package func forgetHolders() { directory.forgetAll() }

@@ -46,6 +46,11 @@ extension LayoutDirectory {
         do {
             try await commit(outcome, of: name)
         } catch {
+            if isShared, case .changed = outcome {
+                unstored.insert(name)
+                // Another node has just stored a version of the same number.
+                if case .conflict = error { return await takeShared(name) }
+            }
             logger.error("layout \(name): the event cannot be stored: \(error)")
         }
     }

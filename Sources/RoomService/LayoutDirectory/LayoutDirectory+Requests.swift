@@ -9,7 +9,14 @@ extension LayoutDirectory {
     /// Maximum number of rooms counted as users of a layout.
     private static let mostRoomsCounted = 1000
 
-    func perform(_ new: NewLayout) async throws(OrchestratorError) -> Change {
+    /// Number of times that a change is tried again because another node was faster.
+    private static let mostRetries = 5
+
+    /// - Parameter retries: Number of times that the change may still be tried again.
+    func perform(
+        _ new: NewLayout, retries: Int = LayoutDirectory.mostRetries
+    ) async throws(OrchestratorError) -> Change {
+        try await takeSharedOrThrow(new.name)
         let before = layouts.entry(new.name)
         try new.precondition.check(new.name, before)
         let isNew = before == nil || before?.isDeleted == true
@@ -31,15 +38,18 @@ extension LayoutDirectory {
             try await commit(expected, of: new.name)
         } catch {
             await offPool { prepared.discard() }
+            if isShared, case .conflict = error, retries > 0 { return try await perform(new, retries: retries - 1) }
             throw OrchestratorError(error)
         }
         do {
             try await offPool { () throws(OrchestratorError) in try prepared.replace() }
         } catch {
-            // The version is in the store but was never in use; its number is taken.
-            if let version = expected.good?.version { layouts.update { $0.remember(version) } }
+            // The version is in the store but was never in use; its number is taken. Other nodes use it, and this one
+            // does when it looks next.
+            if !isShared, let version = expected.good?.version { layouts.update { $0.remember(version) } }
             throw error
         }
+        unstored.remove(new.name)
         let at = expected.good?.version.at ?? wallClock()
         let outcome = layouts.update { $0.take(reading, of: new.name, at: at, origin: new.origin) }
         await tell(outcome, of: new.name, noticedAt: new.receivedAt)
@@ -53,6 +63,7 @@ extension LayoutDirectory {
         _ name: String, _ number: Int, _ precondition: LayoutPrecondition
     ) async throws(OrchestratorError) -> Change {
         let receivedAt = MonotonicClock.now()
+        try await takeSharedOrThrow(name)
         let before = layouts.entry(name)
         try precondition.check(name, before)
         let content: [UInt8]?
@@ -61,7 +72,9 @@ extension LayoutDirectory {
         } catch {
             throw OrchestratorError(error)
         }
-        guard let content else { throw .versionNotFound(name, number) }
+        guard let content, content != NewLayoutVersion(deletionOf: name, number: number, at: 0).content else {
+            throw .versionNotFound(name, number)
+        }
         if let before, before.good?.version.number == number, before.problem == nil, !before.isDeleted {
             throw OrchestratorError(
                 .conflict, "layout-version-in-use", "This version is in use",
@@ -76,14 +89,17 @@ extension LayoutDirectory {
         }
         return try await perform(
             NewLayout(
-                name: name, template: template, content: content, origin: .rollback, precondition: .none,
+                name: name, template: template, content: content, origin: .rollback, precondition: precondition,
                 receivedAt: receivedAt))
     }
 
-    /// - Parameter app: App of the caller. Rooms of other apps are counted but not named.
+    /// - Parameters:
+    ///   - app: App of the caller. Rooms of other apps are counted but not named.
+    ///   - retries: Number of times that the deletion may still be tried again.
     func performDelete(
-        _ name: String, _ precondition: LayoutPrecondition, for app: AppID
+        _ name: String, _ precondition: LayoutPrecondition, for app: AppID, retries: Int = LayoutDirectory.mostRetries
     ) async throws(OrchestratorError) {
+        try await takeSharedOrThrow(name)
         let before = layouts.entry(name)
         try precondition.check(name, before)
         guard before != nil else { throw .layoutNotFound(name) }
@@ -106,6 +122,14 @@ extension LayoutDirectory {
             throw OrchestratorError(
                 .conflict, "layout-in-use", "New rooms use the layout",
                 detail: "\(name) is rooms.layout in the configuration: first set another one there")
+        }
+        guard !isShared else {
+            do {
+                return try await deleteShared(name)
+            } catch {
+                guard case .conflict = error, retries > 0 else { throw OrchestratorError(error) }
+                return try await performDelete(name, precondition, for: app, retries: retries - 1)
+            }
         }
         _ = try await offPool { [files] () throws(OrchestratorError) in try files.delete(name) }
         layouts.update { catalogue in

@@ -11,7 +11,8 @@ import TaskStore
 /// the rooms.
 ///
 /// A saved file is on air before its version is stored: a full disk must not keep an operator's picture from viewers. A
-/// change through the API is stored first and acknowledged afterwards.
+/// change through the API is stored first and acknowledged afterwards. The nodes of a cluster share the versions: see
+/// `LayoutDirectory+Sharing.swift`.
 package actor LayoutDirectory: Service {
     package nonisolated let layouts: Layouts
     nonisolated let files: LayoutFiles
@@ -22,10 +23,18 @@ package actor LayoutDirectory: Service {
     let logger: Logger
     /// Layout of rooms that select none. It cannot be deleted.
     let defaultLayout: String
+    /// Whether other nodes change the same layouts.
+    let isShared: Bool
+    /// Layouts whose version in use could not be stored yet. Only kept if the layouts are shared.
+    var unstored: Set<String> = []
+    /// Stamps of files that hold an earlier version and could not be replaced.
+    var outdated: [String: LayoutFiles.Stamp] = [:]
     private let watch: LayoutWatch
     private nonisolated let mailbox: AsyncStream<Message>
     private nonisolated let inbox: AsyncStream<Message>.Continuation
     private nonisolated let waiting = Mutex(0)
+    /// Whether the mailbox has a `look`.
+    private nonisolated let isLookWaiting = Mutex(false)
 
     private enum Message: Sendable {
         /// The file watch has findings.
@@ -33,6 +42,8 @@ package actor LayoutDirectory: Service {
         case image(ImageStore.News)
         /// The set of images shown by programs has changed.
         case imagesWanted
+        /// Other nodes may have changed layouts.
+        case look
         case put(NewLayout, Reply<Change>)
         case rollBack(String, version: Int, LayoutPrecondition, Reply<Change>)
         case delete(String, LayoutPrecondition, AppID, Reply<Void>)
@@ -70,7 +81,7 @@ package actor LayoutDirectory: Service {
 
     package init(
         directory: String, layouts: Layouts, store: any TaskStore, registry: RoomRegistry, images: ImageStore,
-        metrics: Metrics, defaultLayout: String, logger: Logger
+        metrics: Metrics, defaultLayout: String, isShared: Bool = false, logger: Logger
     ) throws(StartupError) {
         files = LayoutFiles(directory: directory)
         self.layouts = layouts
@@ -79,6 +90,7 @@ package actor LayoutDirectory: Service {
         self.images = images
         self.metrics = metrics
         self.defaultLayout = defaultLayout
+        self.isShared = isShared
         self.logger = logger
         do {
             watch = try LayoutWatch(files: files)
@@ -108,9 +120,11 @@ package actor LayoutDirectory: Service {
             logger.warning(
                 "there is no layouts directory at \(files.directory): only \"auto\" can be used until it is created")
         }
-        for (name, reading) in readings ?? [] {
+        let earlier = try await earlierVersions(among: readings ?? [])
+        for (name, reading) in readings ?? [] where earlier[name] == nil {
             await take(reading, of: name, noticedAt: MonotonicClock.now(), isStart: true)
         }
+        try await restoreShared(replacing: earlier)
         await wantImages()
         let used = try await store.rooms().map { $0.document.settings.layout ?? defaultLayout }
         layouts.update { $0.forgetDeleted(except: Set(used)) }
@@ -140,6 +154,15 @@ package actor LayoutDirectory: Service {
             watch.stop()
             group.cancelAll()
         }
+    }
+
+    /// Looks for changes by other nodes, soon.
+    package nonisolated func look() {
+        let isFirst = isLookWaiting.withLock { isWaiting in
+            defer { isWaiting = true }
+            return !isWaiting
+        }
+        if isFirst { inbox.yield(.look) }
     }
 
     // MARK: Requests
@@ -189,6 +212,9 @@ package actor LayoutDirectory: Service {
         case .files: await takeFindings()
         case .image(let news): await take(news)
         case .imagesWanted: await wantImages()
+        case .look:
+            isLookWaiting.withLock { $0 = false }
+            await takeShared()
         case .put(let new, let reply):
             reply.answer(await result { () throws(OrchestratorError) in try await perform(new) })
         case .rollBack(let name, let version, let precondition, let reply):
@@ -224,6 +250,7 @@ package actor LayoutDirectory: Service {
             let stamp = await offPool { [files] in files.stamp(of: name) }
             guard stamp == nil || stamp == finding.stamp else { continue }
             let reading = stamp == nil ? .gone : finding.reading
+            guard !isIgnored(stamp, of: name) else { continue }
             await take(reading, of: name, noticedAt: findings.noticedAt, isStart: false)
         }
     }
@@ -234,11 +261,14 @@ package actor LayoutDirectory: Service {
         if isStart, case .restored = outcome { return }
         await tell(outcome, of: name, noticedAt: noticedAt)
         await commitOrLog(outcome, of: name)
-        if case .deleted = outcome {
-            // Without the store it is unknown which layouts are still in use.
-            let deleted = layouts.catalogue.all.filter { $0.1.isDeleted }.map(\.0)
-            guard let used = try? await registry.layoutUse(of: deleted, limit: 1).keys else { return }
-            layouts.update { $0.forgetDeleted(except: Set(used).union([defaultLayout])) }
-        }
+        if case .deleted = outcome { await forgetDeleted() }
+    }
+
+    /// Removes deleted layouts that no room uses.
+    func forgetDeleted() async {
+        // Without the store it is unknown which layouts are still in use.
+        let deleted = layouts.catalogue.all.filter { $0.1.isDeleted }.map(\.0)
+        guard let used = try? await registry.layoutUse(of: deleted, limit: 1).keys else { return }
+        layouts.update { $0.forgetDeleted(except: Set(used).union([defaultLayout])) }
     }
 }

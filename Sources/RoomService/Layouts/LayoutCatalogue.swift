@@ -98,7 +98,10 @@ package struct LayoutCatalogue: Sendable {
             entries[name] = Entry(good: before?.good, problem: problem)
             return .rejected(problem, kept: before?.good)
         case .good(let template, let content):
-            if let good = before?.good, good.content == content {
+            // A deletion that is a version of its own is undone by a further version.
+            if let good = before?.good, good.content == content,
+                before?.isDeleted != true || lastNumbers[name] == good.version.number
+            {
                 guard before?.problem != nil || before?.isDeleted == true else { return .nothing }
                 entries[name] = Entry(good: good)
                 return .restored(good)
@@ -111,6 +114,17 @@ package struct LayoutCatalogue: Sendable {
             entries[name] = Entry(good: good)
             return .changed(good)
         }
+    }
+
+    /// Puts a version that is in the store into use, whatever the file contains.
+    ///
+    /// - Returns: `nothing` if its content is in use already.
+    mutating func adopt(_ good: Good) -> Outcome {
+        let name = good.version.layout
+        let before = entries[name]
+        entries[name] = Entry(good: good)
+        remember(good.version)
+        return before?.good?.content == good.content && before?.isDeleted == false ? .nothing : .changed(good)
     }
 
     /// Removes layouts whose file was deleted, except those in use.
