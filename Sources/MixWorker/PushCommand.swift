@@ -13,7 +13,8 @@ struct PushCommand: AsyncParsableCommand {
         discussion: """
             Started by `mixworker relay` with one end of a socket pair as its standard input. Reads one line of JSON and \
             then the program as FLV. Depending on the URL in that line, sends it as MPEG-TS over SRT, or as H.264 and Opus \
-            over WebRTC. Reports the amount sent, one JSON object per line. Exits when its input ends or the connection fails.
+            over WebRTC. Reports the amount sent, one JSON object per line. Exits when its input ends or the connection fails. When \
+            the relay is gone, it sends nothing more and exits within two seconds.
             """)
 
     @Flag(help: "Write the program to a file below outputs.directory instead.")
@@ -34,10 +35,24 @@ struct PushCommand: AsyncParsableCommand {
         } else if WHIPProgram.takes(settings) {
             let program = try WHIPProgram(
                 settings: settings, report: { input.send($0) }, media: { WebRTCMedia(onEvent: $0) })
+            Self.whenRelayIsGone { program.abandon() }
             await program.run { input.read() }
         } else {
             let program = try SRTProgram(settings: settings) { input.send($0) }
+            Self.whenRelayIsGone { program.abandon() }
             await program.run { input.read() }
+        }
+    }
+
+    /// Time in seconds after which the process ends when its relay is gone, even if the connection hangs.
+    private static let patience = 2.0
+
+    /// Ends the program when the relay is gone. A relay whose node has lost the room ends without a farewell, and another
+    /// node sends the program from then on.
+    private static func whenRelayIsGone(_ abandon: @escaping @Sendable () -> Void) {
+        RelayLoss.watch(STDIN_FILENO) {
+            abandon()
+            DispatchQueue.global().asyncAfter(deadline: .now() + patience) { _exit(1) }
         }
     }
 }

@@ -176,6 +176,25 @@ import Testing
         await output.close()
     }
 
+    /// A process whose relay is gone ends although its input does not, and drops what it has not sent.
+    @Test func aProgramWhoseRelayIsGoneEnds() async throws {
+        let port = try Self.port()
+        let settings = Array(try JSONEncoder().encode(PushSettings(url: "srt://127.0.0.1:\(port)?mode=listener")))
+        let program = try SRTProgram(settings: settings) { _ in }
+        let bytes = FLVTag.fileHeader + (try await outputProgram(seconds: 1)).flatMap(\.encoded)
+        let input = Mutex<[UInt8]?>(bytes)
+        let end = DispatchSemaphore(value: 0)
+        let start = ContinuousClock.now
+        await program.run {
+            if let bytes = input.withLock({ $0.take() }) { return bytes }
+            program.abandon()
+            end.wait()
+            return nil
+        }
+        end.signal()
+        #expect(start.duration(to: .now) < .seconds(30))
+    }
+
     @Test(arguments: [
         "srt://127.0.0.1", "srt://127.0.0.1:9/path", "srt://127.0.0.1:9?mode=server",
         "srt://127.0.0.1:9?passphrase=short",

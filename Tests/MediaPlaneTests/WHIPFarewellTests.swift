@@ -27,6 +27,29 @@ import Testing
         #expect(server.requests == ["POST /whip/alice", "DELETE /sessions/1"])
         server.stop()
     }
+
+    /// A program whose input does not end, because the process that reads it stands still.
+    @Test func aSessionIsEndedWhenTheRelayIsGone() async throws {
+        let server = try LateServer()
+        let settings = Array(#"{"url":"whip://127.0.0.1:\#(server.port)/whip/alice"}"#.utf8)
+        let program = try WHIPProgram(
+            settings: settings, report: { _ in }, lateResponse: 60_000_000_000, media: { OfferingMedia($0) })
+        let sound = OutputTag(FLVTag(role: .sequenceHeader(.audio), timestamp: 0, body: [0xAF, 0, 0x11, 0x90]))
+        let frame = OutputTag(FLVTag(role: .frame(.audio, isIDR: false), timestamp: 1, body: [0xAF, 1, 1]))
+        let input = Mutex<[UInt8]?>(FLVTag.fileHeader + sound.bytes + frame.bytes)
+        let end = DispatchSemaphore(value: 0)
+        await program.run {
+            if let bytes = input.withLock({ $0.take() }) { return bytes }
+            server.endWhenAsked()
+            program.abandon()
+            end.wait()
+            return nil
+        }
+        end.signal()
+        #expect(try await outputEventually { server.requests.count == 2 })
+        #expect(server.requests == ["POST /whip/alice", "DELETE /sessions/1"])
+        server.stop()
+    }
 }
 
 /// A server that answers an offer only when the program has ended.

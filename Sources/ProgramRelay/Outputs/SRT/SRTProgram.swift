@@ -19,6 +19,8 @@ public final class SRTProgram: Sendable {
         var taken: Int64 = 0
         var loss = SRTLoss()
         var isOver = false
+        /// Whether the relay is gone, so that nothing more may be sent.
+        var isAbandoned = false
     }
 
     private static let interval = Duration.milliseconds(50)
@@ -69,7 +71,7 @@ public final class SRTProgram: Sendable {
             try await pipeline.play()
             // Earlier, the source would refuse buffers.
             Thread.detachNewThread { [self] in
-                while let bytes = read(), (try? push(bytes)) != nil {}
+                while let bytes = read(), !state.withLock({ $0.isAbandoned }), (try? push(bytes)) != nil {}
                 state.withLock { $0.isOver = true }
             }
             while !state.withLock({ $0.isOver }) {
@@ -84,12 +86,26 @@ public final class SRTProgram: Sendable {
         } catch {
             fail(pipeline.firstError?.message ?? "\(error)")
         }
+        guard !state.withLock({ $0.isAbandoned }) else {
+            // What waits in the queue is dropped, and the receiver is told that the connection ends.
+            await pipeline.tearDown(within: .seconds(1))
+            return
+        }
         source.endOfStream()
         await pipeline.waitForEnd(atMost: .seconds(1))
         // A receiver discards its buffered packets when the connection is closed.
         if pipeline.firstError == nil { try? await Task.sleep(for: farewell) }
         tellTaken()
         await pipeline.tearDown(within: .seconds(1))
+    }
+
+    /// Makes `run` return soon without sending what waits, because the relay is gone and another one may send the program.
+    /// May be called from any thread.
+    package func abandon() {
+        state.withLock { state in
+            state.isAbandoned = true
+            state.isOver = true
+        }
     }
 
     /// Pushes the next bytes of the program to the pipeline. Waits while the connection is behind.

@@ -29,6 +29,8 @@ public final class WHIPProgram: Sendable {
         var read: Int64 = 0
         var taken: Int64 = 0
         var reported: Int64 = 0
+        /// Whether the relay is gone, so that nothing more may be sent.
+        var isAbandoned = false
     }
 
     private static let interval = Duration.milliseconds(50)
@@ -113,6 +115,13 @@ public final class WHIPProgram: Sendable {
         await media.close()
     }
 
+    /// Makes `run` end the session and return soon, without sending what waits, because the relay is gone and another one
+    /// may send the program. May be called from any thread.
+    package func abandon() {
+        counts.withLock { $0.isAbandoned = true }
+        inbox.yield(.inputEnded)
+    }
+
     /// Handles events until the session is over or the program has ended, and no response is outstanding.
     private func work(_ session: inout WHIPSession, _ group: inout TaskGroup<Void>) async {
         var tracks: WHIPTracks?
@@ -173,10 +182,11 @@ public final class WHIPProgram: Sendable {
     /// Forwards the next bytes of the program. Called on one thread.
     private func push(_ bytes: [UInt8], _ reader: inout WHIPProgramReader) throws(OutputFault) {
         let count = Int64(bytes.count)
-        let read = counts.withLock { counts in
+        let read = counts.withLock { counts -> Int64? in
             counts.read += count
-            return counts.read
+            return counts.isAbandoned ? nil : counts.read
         }
+        guard let read else { return }
         let knew = reader.tracks != nil
         let items = try reader.push(bytes)
         if !knew, let tracks = reader.tracks { inbox.yield(.tracks(tracks)) }
