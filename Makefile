@@ -37,7 +37,7 @@ build: setup ## build everything except the tests
 demo: build ## show bypass → mix → bypass on real streams and measure the seam; KEEP=1 keeps it running, CDN=nginx uses nginx
 	@deploy/demo.sh
 
-cluster: ## build, run three nodes on one PostgreSQL server on loopback, with a room that moves; KEEP=1 keeps them running
+cluster: ## build, run three nodes on PostgreSQL with a synchronous standby on loopback, with a room that moves; KEEP=1 keeps them running
 	@deploy/setup.sh --cluster
 	$(SWIFT) build $(SWIFTFLAGS)
 	@deploy/cluster.sh

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Runs PostgreSQL and three nodes on loopback, puts a room on air, kills its node and shows that another node takes over;
-# `make cluster` runs it.
+# Runs PostgreSQL with a synchronous standby and three nodes on loopback, puts a room on air, kills its node, drains the next one, and
+# kills the database's primary; `make cluster` runs it.
 #
-# Environment: KEEP=1 keeps running until Ctrl-C · BUILD_DIR (.build) · OUT (demo-out) · LEASE (6) seconds
-# Exit status 0 only if the room was on air again after its node was killed, and then moved from its second node to the third while
-# a viewer of the second node kept the connection.
+# Environment: KEEP=1 keeps running until Ctrl-C · BUILD_DIR (.build) · OUT (demo-out) · LEASE (10) seconds
+# With KEEP=1 the database's primary is not killed.
+# Exit status 0 only if the room was on air again after its node was killed, moved from its second node to the third while a viewer
+# of the second node kept the connection, and stayed on air without a lost change while the standby became the primary.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -12,7 +13,7 @@ root=$(dirname "$here")
 bin=${BIN:-$root/${BUILD_DIR:-.build}/debug}
 [[ ${BUILD_DIR:-} == /* ]] && bin=${BIN:-$BUILD_DIR/debug}
 out=${OUT:-$root/demo-out}
-lease=${LEASE:-6}
+lease=${LEASE:-10}
 room=demo
 
 say() { printf '%s  %s\n' "$(date +%T)" "$*"; }
@@ -38,7 +39,9 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/mix-cluster.XXXXXX")
 mkdir -p "$out"
 children=()
 database=()
+# Directories of the primary and of its standby.
 pg=
+standby=
 
 # Ends a process that this script has started: asks, waits up to 12 s, then insists.
 end() {
@@ -57,10 +60,13 @@ clean_up() {
     set +e
     local index
     for ((index = ${#children[@]} - 1; index >= 0; index--)); do end "${children[index]}"; done
-    if [[ ${#database[@]} -gt 0 ]]; then "${database[@]}" -D "$pg" -m immediate stop >/dev/null 2>&1; fi
+    local server
+    for server in "$standby" "$pg"; do
+        [[ -e $server/postmaster.pid ]] && "${database[@]}" -D "$server" -m immediate stop >/dev/null 2>&1
+    done
     "$here/media-server.sh" stop "$work/nginx" >/dev/null 2>&1
     [[ $status == 0 ]] || cp "$work"/*.log "$out"/ 2>/dev/null
-    rm -rf "$work" ${pg:+"$pg"}
+    rm -rf "$work" ${pg:+"$pg"} ${standby:+"$standby"}
     exit "$status"
 }
 trap clean_up EXIT
@@ -74,27 +80,53 @@ free_port() {
 
 # --- database --------------------------------------------------------------------------------------------------------
 
-say "starting PostgreSQL"
-db=$(free_port)
+say "starting PostgreSQL with a synchronous standby"
 as=()
 if [[ $(id -u) != 0 ]]; then
     pg=$work/pg
-    mkdir "$pg"
+    standby=$work/pg-standby
+    mkdir -m 700 "$pg" "$standby"
 else
     # PostgreSQL refuses to run as root, and its user may not enter the directory of another.
     pg=$(mktemp -d /var/tmp/mix-pg.XXXXXX)
+    standby=$(mktemp -d /var/tmp/mix-pg.XXXXXX)
     owner=postgres
     id "$owner" >/dev/null 2>&1 || owner=nobody
-    chown "$owner" "$pg"
+    chown "$owner" "$pg" "$standby"
     as=(setpriv "--reuid=$owner" --clear-groups)
 fi
 "${as[@]}" "$postgres/initdb" -D "$pg" -U mix -E UTF8 --locale=C --auth=trust --no-sync >"$work/initdb.log" 2>&1 ||
     die "PostgreSQL's files cannot be made: $(tail -n 3 "$work/initdb.log")"
 database=("${as[@]}" "$postgres/pg_ctl")
-"${database[@]}" -D "$pg" -w -l "$pg/server.log" \
-    -o "-p $db -c listen_addresses=127.0.0.1 -c unix_socket_directories=$pg" start >"$work/pg_ctl.log" 2>&1 ||
-    die "PostgreSQL does not start: $(tail -n 3 "$work/pg_ctl.log" "$pg/server.log")"
-store="postgresql://mix@127.0.0.1:$db/postgres"
+
+# Starts the server in a directory; returns when it accepts connections.
+start_database() {
+    local directory=$1 port=$2
+    "${database[@]}" -D "$directory" -w -l "$directory/server.log" \
+        -o "-p $port -c listen_addresses=127.0.0.1 -c unix_socket_directories=$directory" start >"$work/pg_ctl.log" 2>&1 ||
+        die "PostgreSQL does not start: $(tail -n 3 "$work/pg_ctl.log" "$directory/server.log")"
+}
+
+# Runs a statement on the server at a port.
+sql() { "$postgres/psql" -X -q -t -A -v ON_ERROR_STOP=1 -h 127.0.0.1 -p "$1" -U mix -d postgres -c "$2"; }
+
+db=$(free_port)
+start_database "$pg" "$db"
+"${as[@]}" "$postgres/pg_basebackup" -h 127.0.0.1 -p "$db" -U mix -D "$standby" -R -X stream -c fast >"$work/basebackup.log" 2>&1 ||
+    die "the primary cannot be copied: $(tail -n 3 "$work/basebackup.log")"
+db2=$(free_port)
+start_database "$standby" "$db2"
+# From here on, a change is acknowledged only when both servers have it. The standby was copied before, so it does not wait for a
+# standby of its own when it becomes the primary.
+sql "$db" "ALTER SYSTEM SET synchronous_standby_names = '*'"
+sql "$db" 'SELECT pg_reload_conf()' >/dev/null
+for _ in $(seq 400); do
+    confirming=$(sql "$db" "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'")
+    [[ $confirming == 1 ]] && break
+    sleep 0.05
+done
+[[ $confirming == 1 ]] || die "the standby does not confirm changes: $(tail -n 3 "$standby/server.log")"
+store="postgresql://mix@127.0.0.1:$db,127.0.0.1:$db2/postgres"
 
 # --- servers and nodes -----------------------------------------------------------------------------------------------
 
@@ -214,8 +246,39 @@ if [[ ${KEEP:-} == 1 ]]; then
   move the room          curl -X POST ${url[$third]}/v1/node/drain
   let it come back       curl -X DELETE ${url[$third]}/v1/node/drain; curl -X POST ${url[$second]}/v1/node/drain
   lose node $third            kill -9 ${pid[$third]}; its relay stays on air for the lease, $lease s
+  lose the database      ${database[*]} -D $pg -m immediate stop; programs stay on air for the lease
+  use its standby        ${database[*]} -D $standby promote
 END
     trap 'exit 0' INT TERM
     wait
 fi
+
+# The lease bounds the time for which programs stay on air without a database.
+say "killing the database's primary and promoting its standby"
+relay=$(pgrep -f "relay --task auto-$room --socket $work/data-$third/" || true)
+[[ -n $relay ]] || die "node $third has no relay"
+
+# Makes a room; prints the status.
+make_room() {
+    curl -sS -m 1 -o /dev/null -X PUT -H 'Content-Type: application/json' -d '{}' -w '%{http_code}' "${url[$third]}/v1/rooms/$1" \
+        2>/dev/null || true
+}
+
+call PUT "${url[$third]}/v1/rooms/acknowledged" '{}' >/dev/null
+"${database[@]}" -D "$pg" -m immediate stop >/dev/null || die "the primary does not stop: $(tail -n 3 "$pg/server.log")"
+status=$(make_room refused)
+[[ $status != 2* ]] || die "a change was acknowledged without a database"
+"${database[@]}" -D "$standby" -w promote >/dev/null || die "the standby is not promoted: $(tail -n 3 "$standby/server.log")"
+begin=$(date +%s%3N)
+for _ in $(seq 200); do
+    status=$(make_room later)
+    [[ $status == 2* ]] && break
+    sleep 0.05
+done
+[[ $status == 2* ]] || die "changes are still refused after the promotion: status $status"
+say "changes are stored again $(($(date +%s%3N) - begin)) ms after the promotion"
+call GET "${url[$third]}/v1/rooms/acknowledged" >/dev/null
+[[ $(pgrep -f "relay --task auto-$room --socket $work/data-$third/" || true) == "$relay" ]] ||
+    die "the program did not stay on air at node $third"
+[[ $(call GET "${url[$third]}/v1/tasks/auto-$room" | jq -r .onAir) == bypass ]] || die "the program is not on air"
 say "done"
