@@ -72,6 +72,24 @@ import Testing
         #expect(report?.state == .failed && report?.error?.code == "too_many_files")
     }
 
+    /// Files of two nodes are uploaded to one place, and each node numbers its own.
+    @Test func nodesNeverUseOneName() throws {
+        let bench = try RecorderBench()
+        defer { bench.remove() }
+        var settings = bench.settings
+        let alone = settings.fileName(part: 2)
+        settings.recording.node = "b"
+        #expect(settings.fileName(part: 2) == alone.replacing("-2.mp4", with: "-on-b-2.mp4"))
+        let parts = RecordingParts(settings)
+        #expect(parts.number(of: settings.fileName(part: 1)) == 1)
+        #expect(parts.number(of: settings.fileName(part: 12)) == 12)
+        #expect(parts.number(of: alone) == nil)
+        #expect(RecordingParts(bench.settings).number(of: settings.fileName(part: 1)) == nil)
+        settings.source = "alice/camera"
+        #expect(settings.fileName(part: 1).hasSuffix("-on-b-alice~2fcamera.mp4"))
+        #expect(FileName.isRecording(settings.fileName(part: 1)))
+    }
+
     @Test func onlyNamesOfTheRecordingHaveNumbers() throws {
         let bench = try RecorderBench()
         defer { bench.remove() }

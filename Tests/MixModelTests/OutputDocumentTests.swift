@@ -176,6 +176,9 @@ import Testing
         let places = OutputPlaces([HLSPlace(directory: "/srv/hls"), RecordingPlace(directory: "/srv/rec")])
         #expect(places.place(HLSPlace.self)?.directory(of: "app/r") == "/srv/hls/app/r")
         #expect(places.place(RecordingPlace.self)?.directory == "/srv/rec")
+        let settings = RecordingSettings(id: "x")
+        #expect(places.place(RecordingPlace.self)?.plan(settings, of: "r").node == nil)
+        #expect(RecordingPlace(directory: "/srv/rec", node: "b").plan(settings, of: "r").node == "b")
         #expect(OutputPlaces().place(HLSPlace.self) == nil)
         #expect(places == places && places != OutputPlaces() && places != OutputPlaces([HLSPlace(directory: "/a")]))
     }

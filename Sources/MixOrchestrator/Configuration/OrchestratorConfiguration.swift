@@ -148,7 +148,8 @@ struct OrchestratorConfiguration: Sendable {
         recordings = RecordingPlace(
             directory: values.text("recording.directory").map(Self.absolute) ?? data + "/recordings",
             keepFreeBytes: try values.integer("recording.keepFreeBytes", in: 0...1 << 50).map(Int64.init)
-                ?? RecordingPlace.defaultKeepFreeBytes)
+                ?? RecordingPlace.defaultKeepFreeBytes,
+            node: node?.name)
         uploads = try UploadConfiguration(values, file: file)
         load = LoadSettings(
             cores: try values.number("admission.cores", in: 0...4096),

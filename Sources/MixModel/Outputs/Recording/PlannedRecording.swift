@@ -7,13 +7,17 @@ public struct PlannedRecording: Hashable, Codable, Sendable {
     public var directory: String
     /// Free space on the disk below which the recording ends, in bytes.
     public var keepFreeBytes: Int64
+    /// Node whose files these are, as part of their names: another node that continues the recording does not see them
+    /// and numbers its own from 1. `nil` for a service that runs alone.
+    public var node: String?
 
     public var id: String { settings.id }
 
-    public init(settings: RecordingSettings, directory: String, keepFreeBytes: Int64) {
+    public init(settings: RecordingSettings, directory: String, keepFreeBytes: Int64, node: String? = nil) {
         self.settings = settings
         self.directory = directory
         self.keepFreeBytes = keepFreeBytes
+        self.node = node
     }
 }
 

@@ -11,10 +11,13 @@ struct RecorderSettings: Hashable, Codable, Sendable {
     /// Seconds since 1970 at time 0 of the stream; `nil` means that it is determined with the first frame.
     var wallClockAtZero: Double?
 
-    /// Common part of the files' names: the start of the recording in UTC, its id, and the source, if any.
+    /// Common part of the files' names: the start of the recording in UTC, its id, the node of a cluster, and the source,
+    /// if any.
     var stem: String {
-        let parts = [UTCTime(recording.settings.startedAt).compact, FileName.safe(recording.id)]
-        return (parts + (source.map { [FileName.safe($0.rawValue)] } ?? [])).joined(separator: "-")
+        var parts = [UTCTime(recording.settings.startedAt).compact, FileName.safe(recording.id)]
+        if let node = recording.node { parts.append("on-" + FileName.safe(node)) }
+        if let source { parts.append(FileName.safe(source.rawValue)) }
+        return parts.joined(separator: "-")
     }
 
     /// Returns the name of a part's file, without its directory.
