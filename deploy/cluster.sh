@@ -139,9 +139,11 @@ start_node() {
     local name=$1 port
     port=$(free_port)
     url[$name]=http://127.0.0.1:$port
+    # A copy for each node, which writes changes of layouts to it.
+    [[ -d $work/layouts-$name ]] || cp -r "$root/layouts" "$work/layouts-$name"
     env "MIXORCHESTRATOR_STORE_URL=$store" "MIXORCHESTRATOR_NODE_URL=${url[$name]}" "MIXORCHESTRATOR_NODE_ID=$name" \
         "MIXORCHESTRATOR_NODE_LEASE_SECONDS=$lease" MIXORCHESTRATOR_ADMISSION_CORES=0 \
-        "$bin/mixorchestrator" serve --listen "127.0.0.1:$port" --data "$work/data-$name" --layouts "$root/layouts" \
+        "$bin/mixorchestrator" serve --listen "127.0.0.1:$port" --data "$work/data-$name" --layouts "$work/layouts-$name" \
         >>"$work/node-$name.log" 2>&1 </dev/null &
     pid[$name]=$!
     children+=("${pid[$name]}")
