@@ -8,7 +8,7 @@ FUZZ_REQUESTS ?= 50000
 # Those whose number of rounds is a TestLength, and what takes a number from the environment.
 LONG_TESTS := FuzzTests|RoomFloodTests|SwitchingTests/switchesAtRandomTimes|SwitchingTests/aThousandSwitchesInARow|LeakTests/joinsAndLeaves|CrashTests
 LONG_TESTS := $(LONG_TESTS)|BrowserTests/theWatchPagePlaysAcrossSwitches|HostileStreamTests/anyStreams|OverloadControllerTests/levelsSettle
-LONG_TESTS := $(LONG_TESTS)|ChannelLoadTests|ProgramMoveTests|PostgreSQLFailoverTests|ClusterHistoryTests|ClusterPublisherHistoryTests|NodeLossTests
+LONG_TESTS := $(LONG_TESTS)|ChannelLoadTests|ProgramMoveTests|PostgreSQLFailoverTests|ClusterHistoryTests|ClusterPublisherHistoryTests|NodeLossTests|ClusterDatabaseTests|ClusterUpgradeTests
 LONG_TESTS := $(LONG_TESTS)|BypassClockTests/anyTrouble|SourceQuarantineTests/culprit|SourceMatrixTests/aStreamIsCopied
 LONG_TESTS := $(LONG_TESTS)|BypassTests|RecordingTests/recordingsComeAndGoOnAir|StallTests|SlateTests|SourceChangeTests|CodecMatrixTests
 LONG_TESTS := $(LONG_TESTS)|MixerProgramTests/encoder|SocketIOReaderTests|EngineIOPayloadTests|SocketIOServerTests|WebRTCOfferTests

@@ -68,16 +68,19 @@ final class ClusterStage: Sendable {
     private let later = Mutex<(nodes: [Node], publishers: [ManagedProcess])>(([], []))
     private let recorders = Mutex<[ProbeRecorder]>([])
 
-    /// - Parameter settings: Further settings of all nodes, as environment variables without their prefix.
+    /// - Parameters:
+    ///   - settings: Further settings of all nodes, as environment variables without their prefix.
+    ///   - database: The server of the nodes' database; `nil` = one that other tests use, too.
     static func run(
-        lease: Int, hasIngests: Bool = false, settings: [String: String] = [:],
+        lease: Int, hasIngests: Bool = false, settings: [String: String] = [:], database: PostgreSQLServer? = nil,
         _ body: (ClusterStage) async throws -> Void
     ) async throws {
         let directory = try Workspace.makeDirectory()
         let media = try await MediaServer.start(in: directory)
         let stage: ClusterStage
         do {
-            stage = try await ClusterStage(directory, media, lease: lease, hasIngests: hasIngests, settings)
+            stage = try await ClusterStage(
+                directory, media, lease: lease, hasIngests: hasIngests, settings, database: database)
         } catch {
             await media.stop()
             throw error
@@ -109,6 +112,13 @@ final class ClusterStage: Sendable {
         return again
     }
 
+    /// Stops a node's service as an upgrade does, and starts it again.
+    func upgrade(_ node: Node) async throws -> Node {
+        await node.service.stop(within: 60)
+        guard node.service.exitStatus == 0 else { throw EndToEndError("\(node.name): \(node.service.messages())") }
+        return try await restart(node)
+    }
+
     /// Starts another node.
     func start(_ name: String) async throws -> Node {
         let node = try await Self.start(name, in: directory, environment, hasIngest: hasIngests)
@@ -130,14 +140,15 @@ final class ClusterStage: Sendable {
     }
 
     private init(
-        _ directory: URL, _ media: MediaServer, lease: Int, hasIngests: Bool, _ settings: [String: String]
+        _ directory: URL, _ media: MediaServer, lease: Int, hasIngests: Bool, _ settings: [String: String],
+        database: PostgreSQLServer?
     ) async throws {
         self.hasIngests = hasIngests
         self.directory = directory
         self.media = media
         try FileManager.default.copyItem(
             at: Workspace.root.appendingPathComponent("layouts"), to: directory.appendingPathComponent("layouts"))
-        let server = try PostgreSQLServer.shared.get()
+        let server = try database ?? PostgreSQLServer.shared.get()
         var environment = [
             "MIXORCHESTRATOR_STORE_URL": server.url(schema: try server.makeSchema()),
             "MIXORCHESTRATOR_ADMISSION_CORES": "0", "MIXORCHESTRATOR_OVERLOAD_HIGHEST_LEVEL": "0",
