@@ -67,7 +67,8 @@ struct ClusterFilesTests {
             a.destroy()
             try await stage.expel(a)
             let file = try await recording(b)
-            #expect(file.hasPrefix(former.file.dropLast("a.mp4".count) + "b"), "the same recording in another file: \(file)")
+            // The same recording in another file.
+            #expect(file.hasPrefix("\(former.file.dropLast("a.mp4".count))b"), "\(file)")
             let next = try await playlist(b, otherThan: former.playlist)
             let segment = try #require(
                 try await b.client.request("GET", next).text.split(separator: "\n").first { !$0.hasPrefix("#") })

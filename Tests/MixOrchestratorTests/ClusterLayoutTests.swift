@@ -1,5 +1,6 @@
 import Foundation
 import StoreSupport
+import Synchronization
 import TaskStore
 import TestSupport
 import Testing
@@ -32,12 +33,13 @@ import Testing
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
         try await eventually("\(node.name) does not use version \(version)", sourceLocation: sourceLocation) {
+            () async throws -> Bool? in
             let answer = try await node.call("GET", "/v1/layouts/mine")
             guard answer.status == 200, try answer.value("version") == "\(version)" else { return nil }
-            #expect(answer.text.contains(content), "\(answer.text)", sourceLocation: sourceLocation)
-            return true
+            return answer.text.contains(content) ? true : nil
         }
         try await eventually("\(node.name) has no copy of version \(version)", sourceLocation: sourceLocation) {
+            () async throws -> Bool? in
             let kept = try? String(contentsOfFile: file(of: node), encoding: .utf8)
             return kept == content ? true : nil
         }
@@ -151,7 +153,7 @@ import Testing
             // Two nodes save different files at once: one of them holds at both.
             try layout("grid", "a").write(toFile: file(of: a), atomically: true, encoding: .utf8)
             try layout("grid", "b").write(toFile: file(of: b), atomically: true, encoding: .utf8)
-            try await eventually("the nodes do not agree") {
+            try await eventually("the nodes do not agree") { () async throws -> Bool? in
                 let texts = [a, b].map { try? String(contentsOfFile: file(of: $0), encoding: .utf8) }
                 let versions = [
                     try await a.call("GET", "/v1/layouts/mine"), try await b.call("GET", "/v1/layouts/mine"),
@@ -189,6 +191,32 @@ import Testing
         }
     }
 
+    /// A file that is saved without a database is in use at once, and stored later, unless another node was later.
+    @Test func aFileThatWasNotStoredIsStoredLater() async throws {
+        try await withDirectory { directory in
+            let store = RefusingStore()
+            let a = try await ClusterMember("a", in: directory, store: store, lease: .seconds(60))
+            try makeDirectories([a])
+            store.refuses.withLock { $0 = true }
+            try layout("grid").write(toFile: file(of: a), atomically: true, encoding: .utf8)
+            try await wait(for: 1, layout("grid"), at: a)
+            #expect(try await store.newestLayoutVersions().isEmpty)
+            #expect(try await a.call("PUT", "/v1/layouts/mine", layout("solo")).status == 503)
+            store.refuses.withLock { $0 = false }
+            try await eventually("the version is not stored") {
+                try await store.newestLayoutVersions().first?.number == 1 ? true : nil
+            }
+            store.refuses.withLock { $0 = true }
+            try layout("solo").write(toFile: file(of: a), atomically: true, encoding: .utf8)
+            try await wait(for: 2, layout("solo"), at: a)
+            let later = NewLayoutVersion(
+                layout: "mine", number: 2, at: wallClock() + 60, origin: .api, content: Array(layout("stack").utf8))
+            _ = try await store.base.commit(StoreChange(layoutVersion: later))
+            try await wait(for: 2, layout("stack"), at: a)
+            try await a.stop()
+        }
+    }
+
     /// A node whose files cannot be written uses the versions of the store all the same, and does not take its old file
     /// for a new version.
     @Test(.enabled(if: getuid() != 0)) func aDirectoryThatCannotBeWrittenIsNotInTheWay() async throws {
@@ -215,5 +243,18 @@ import Testing
             }
             #expect(try await a.call("GET", "/v1/layouts/mine").value("version") == "2")
         }
+    }
+}
+
+/// A store that takes no versions of layouts while it is told so.
+private final class RefusingStore: ForwardingTaskStore {
+    let base: any TaskStore = MemoryTaskStore()
+    let refuses = Mutex(false)
+
+    func commit(_ change: StoreChange) async throws(StoreError) -> CommitResult {
+        guard change.layoutVersion == nil || !refuses.withLock({ $0 }) else {
+            throw .unavailable(place: "the store", reason: "a test")
+        }
+        return try await base.commit(change)
     }
 }

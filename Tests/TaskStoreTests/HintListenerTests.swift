@@ -63,7 +63,8 @@ import Testing
                 _ = try await first.commit(StoreChange(event: event("1")))
                 _ = try await first.commit(StoreChange(subscription: .put(subscription, expected: 0)))
                 try await ear.wait(for: .subscriptions)
-                _ = try await first.commit(StoreChange(layoutVersion: .init(deletionOf: "x", number: 1, at: 0)))
+                let version = NewLayoutVersion(deletionOf: "x", number: 1, at: 0)
+                _ = try await first.commit(StoreChange(layoutVersion: version))
                 try await ear.wait(for: .layouts)
                 #expect(ear.heard == [.anything, .rooms, .departure, .subscriptions, .layouts])
             }

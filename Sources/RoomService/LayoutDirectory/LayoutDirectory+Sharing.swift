@@ -54,7 +54,9 @@ extension LayoutDirectory {
         let isUnstored = unstored.contains(name)
         guard isUnstored || layouts.catalogue.nextNumber(of: name) <= newest.number else { return }
         let own = layouts.entry(name)?.good
-        let isOwnLater = isUnstored && (own?.version.at ?? 0) > newest.at
+        // A version of a higher number was made from the newest one; of two with the same number, the clocks decide.
+        let isOwnLater =
+            isUnstored && own.map { ($0.version.number, $0.version.at) > (newest.number, newest.at) } ?? false
         guard newest.isDeletion != true else {
             if isOwnLater { return try await storeAgain(name, after: newest.number) }
             return await takeDeletion(newest)
