@@ -129,4 +129,46 @@ import Testing
             #expect(recordings.count == 1, "\(shelf)")
         }
     }
+
+    /// A service that stood still itself for longer than a relay may be silent keeps the relay. A relay that is stopped is
+    /// replaced.
+    @Test(.timeLimit(.minutes(5))) func aStoppedRelayIsReplacedWithinSeconds() async throws {
+        try await Stage.run { stage in
+            try await stage.publish("alice", SyntheticPublisher(id: 1, gopSeconds: 1))
+            try await stage.open(host: "alice")
+            let viewer = try await stage.watch()
+            try await viewer.receive(pictures: 60)
+            let relay = try stage.relay()
+
+            kill(stage.service.identifier, SIGSTOP)
+            // Continued even if the program stops.
+            defer { kill(stage.service.identifier, SIGCONT) }
+            try await viewer.receive(pictures: 100)
+            kill(stage.service.identifier, SIGCONT)
+            try await viewer.receive(pictures: 100)
+            #expect(try stage.relay() == relay, "a working relay was replaced")
+
+            let begin = MonotonicClock.now()
+            kill(relay, SIGSTOP)
+            try await waitUntil("another relay has the program") {
+                (try? stage.relay()).map { $0 != relay } ?? false
+            }
+            let seen = viewer.progress.videoTags
+            try await waitUntil("the viewer sees the program again") { viewer.progress.videoTags > seen + 40 }
+            let task = try await stage.waitForOnAir("bypass")
+            #expect(task.outputs.map(\.reconnects) == [0], "the relay's first connection is the destination's second")
+            viewer.stop()
+
+            let recording = await viewer.recording()
+            #expect(recording.publisherLosses == 1)
+            let trace = try recording.trace()
+            expectRisingTimestamps(trace, "RTMP")
+            let gap = try gap(in: trace, after: begin, until: .max)
+            print("relay stopped: \(gap.arrival) ms without a picture, \(gap.timestamps) ms in the timestamps")
+            // The relay is killed 2 to 3 s after it was stopped, since it reports every second. The next one needs as long as
+            // after a kill; the limit has 2 s more for a busy machine.
+            #expect(gap.arrival > 1500 && gap.arrival < 6000)
+            #expect(abs(gap.timestamps - gap.arrival) < 600)
+        }
+    }
 }

@@ -95,6 +95,35 @@ import Testing
             process.signal(SIGTERM)  // no process gets a signal after the end
         }
     }
+
+    /// A relay that is stopped is distinguished from one that works.
+    @Test func aStoppedProcessStandsStill() async throws {
+        try await withDirectory { directory in
+            let starter = try script("while true; do :; done", in: directory)
+            let process = try starter.start(task: "t", socket: directory + "/relays/t.sock")
+            defer { process.signal(SIGKILL) }
+            let first = try await eventually { ProcessRun(of: process.processID) }
+            let working = try await eventually {
+                ProcessRun(of: process.processID).flatMap { $0.threads != first.threads && $0.isHeldUp ? $0 : nil }
+            }
+            #expect(!working.hasStoodStill(since: first))
+            process.signal(SIGSTOP)
+            let stopped = try await eventually { () async throws -> ProcessRun? in
+                let earlier = ProcessRun(of: process.processID)
+                try await Task.sleep(for: .milliseconds(20))
+                let now = ProcessRun(of: process.processID)
+                if let earlier, let now, now.hasStoodStill(since: earlier) { return now }
+                return nil
+            }
+            process.signal(SIGCONT)
+            try await eventually {
+                ProcessRun(of: process.processID).flatMap { $0.threads != stopped.threads ? true : nil }
+            }
+            process.signal(SIGKILL)
+            try await eventually { process.exitDescription() }
+            #expect(ProcessRun(of: process.processID) == nil)
+        }
+    }
 }
 
 @Suite struct RelaySocketTests {

@@ -16,10 +16,6 @@ struct RelayConnection: Sendable {
         deinit { channel.close(promise: nil) }
     }
 
-    /// Seconds without a report after which a relay counts as hung. A relay sends a status at least once a second. The
-    /// check runs every `silenceStep` seconds, because each check wakes a thread for each relay.
-    static let silenceLimit = 15
-    static let silenceStep = 3
     /// Longest line accepted, in bytes.
     static let longestLine = 1 << 20
 
@@ -79,9 +75,9 @@ struct RelayConnection: Sendable {
         commands: AsyncStream<RelayCommand>, onSent: @escaping @Sendable (RelayCommand) -> Void = { _ in },
         onReport: @escaping @Sendable (RelayReport) throws -> Void
     ) async throws {
+        let watch = ReportWatch(process: await peerProcess)
         try await asyncChannel().executeThenClose { inbound, outbound in
             try await outbound.write(Self.line(.hello(version: RelayCommand.version)))
-            let silence = Silence()
             let (acceptance, accept) = AsyncStream.makeStream(of: Void.self)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
@@ -97,7 +93,7 @@ struct RelayConnection: Sendable {
                 group.addTask {
                     var lines = LineSplitter(limit: Self.longestLine)
                     for try await buffer in inbound {
-                        silence.end()
+                        watch.heard()
                         for line in try lines.append(buffer.readableBytesView) {
                             let report = try Self.report(line)
                             try onReport(report)
@@ -105,7 +101,7 @@ struct RelayConnection: Sendable {
                         }
                     }
                 }
-                group.addTask { try await silence.watch() }
+                group.addTask { try await watch.run() }
                 defer { group.cancelAll() }
                 // Only the reader ends by itself.
                 try await group.next()
@@ -120,8 +116,8 @@ struct RelayConnection: Sendable {
     func exchange(
         _ lines: AsyncStream<ByteBuffer>, longestLine: Int, onLine: @escaping @Sendable ([UInt8]) throws -> Void
     ) async throws {
+        let watch = ReportWatch()
         try await asyncChannel().executeThenClose { inbound, outbound in
-            let silence = Silence()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask {
                     for await line in lines { try await outbound.write(line) }
@@ -131,11 +127,11 @@ struct RelayConnection: Sendable {
                 group.addTask {
                     var splitter = LineSplitter(limit: longestLine)
                     for try await buffer in inbound {
-                        silence.end()
+                        watch.heard()
                         for line in try splitter.append(buffer.readableBytesView) { try onLine(line) }
                     }
                 }
-                group.addTask { try await silence.watch() }
+                group.addTask { try await watch.run() }
                 defer { group.cancelAll() }
                 try await group.next()
             }
@@ -178,7 +174,7 @@ struct RelayConnection: Sendable {
             }
             group.addTask {
                 try await Task.sleep(for: limit)
-                throw RelayError.silent
+                throw RelayError.silent("no answer within \(limit)")
             }
             defer { group.cancelAll() }
             return try await group.next() ?? []
@@ -200,23 +196,10 @@ struct RelayConnection: Sendable {
     }
 }
 
-extension Silence {
-    /// Never returns normally.
-    ///
-    /// - Throws: `RelayError.silent` when nothing has arrived for too long.
-    fileprivate func watch() async throws {
-        // Counts checks instead of subtracting times: after this process was suspended for a while, it reads what the
-        // worker has sent before it declares the worker hung.
-        while add() * RelayConnection.silenceStep < RelayConnection.silenceLimit {
-            try await Task.sleep(for: .seconds(RelayConnection.silenceStep))
-        }
-        throw RelayError.silent
-    }
-}
-
 /// The reason why a relay could not be reached or used.
 package enum RelayError: Error, CustomStringConvertible {
-    case silent
+    /// Nothing has arrived for too long, as described.
+    case silent(String)
     case refused(String)
     case wrongTask(TaskID)
     case protocolViolation(String)
@@ -224,7 +207,7 @@ package enum RelayError: Error, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .silent: "no status for \(RelayConnection.silenceLimit) s"
+        case .silent(let reason): reason
         case .refused(let reason): "it refused the connection: \(reason)"
         case .wrongTask(let task): "the socket belongs to the relay of \(task)"
         case .protocolViolation(let what): "it violates the protocol: \(what)"
