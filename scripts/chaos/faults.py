@@ -4,10 +4,15 @@ import signal
 import time
 from typing import Callable, NamedTuple
 
+from bench_media.errors import Deadline
+from bench_media.waiting import wait_until
+
 from .judge import Limits
 from .world import ROOM
 
 GOP_MS = 2000
+# Time without a report after which a relay that does not run is killed (`SilenceWatch`).
+HANG_MS = 3000
 # Seconds for which a source is on probation after a relay's beginning (`SourceQuarantine`), and its successor's start.
 PROBATION = 13
 # Nothing may be missing. The machine's own lateness is no freeze: a picture may be late by this.
@@ -28,11 +33,44 @@ def _kill(kind):
     return do
 
 
-def _kill_relay(world):
-    """Kills a relay that is not young any more: what dies twice while its sources are new has them quarantined."""
+def _let_relay_age(world):
+    """Waits until the relay is not young any more: what dies twice while its sources are new has them quarantined."""
     time.sleep(max(0.0, world.last_relay_loss + PROBATION - time.monotonic()))
     world.last_relay_loss = time.monotonic()
+
+
+def _kill_relay(world):
+    _let_relay_age(world)
     os.kill(world.process("relay"), signal.SIGKILL)
+
+
+def _pause_relay(world):
+    """Stops the relay for longer than it takes to be replaced."""
+    _let_relay_age(world)
+    _pause("relay", (6, 8))(world)
+
+
+def _kill_ingest(world):
+    """Kills the service's own RTMP server while a participant publishes to it, who connects again as encoders do."""
+    publisher = world.publish_directly("dave")
+    try:
+        wait_until(lambda: world.is_live("dave"), "dave is not live", 30)
+        os.kill(world.process("ingest"), signal.SIGKILL)
+        wait_until(lambda: publisher.poll() is not None, "dave is still connected", 10)
+        end = time.monotonic() + 30
+        while True:
+            world.stage.processes.end(publisher)
+            publisher = world.publish_directly("dave")
+            # A refused connection ends it at once.
+            time.sleep(2)
+            if publisher.poll() is None:
+                break
+            if time.monotonic() > end:
+                raise Deadline("dave cannot connect again within 30 s")
+        wait_until(lambda: world.is_live("dave"), "dave is not live again", 30)
+    finally:
+        world.stage.processes.end(publisher)
+    wait_until(lambda: not world.is_live("dave"), "dave does not leave", 30)
 
 
 def _pause(kind, seconds):
@@ -100,6 +138,8 @@ ALL = (
     Fault("mixer stopped", _pause("mixer", (6, 8)), Limits(freeze=1500, reconnects=0), True, 2),
     # nginx keeps no group of pictures for those who come later: the next keyframe has to come first.
     Fault("relay killed", _kill_relay, Limits(freeze=GOP_MS + 500, reconnects=1), None, 2),
+    Fault("relay stopped", _pause_relay, Limits(freeze=HANG_MS + GOP_MS + 500, reconnects=1), None),
+    Fault("ingest killed", _kill_ingest, _UNNOTICED, True),
     Fault("recorder killed", _kill("recorder"), _UNNOTICED, None),
     Fault("recorder stopped", _pause("recorder", (2, 4)), _UNNOTICED, None),
     Fault("packager killed", _kill("packager"), _UNNOTICED, None),

@@ -5,6 +5,7 @@ from unittest import mock
 
 from bench_media.reader import Frame
 
+from . import faults
 from .judge import MS, Limits, judge
 from .world import World
 
@@ -73,6 +74,34 @@ class Changes(unittest.TestCase):
         self.assertNotEqual(world.layout, "grid")
         world.service.call.assert_called_once_with(
             "PATCH", "/v1/tasks/auto-show", {"layout": world.layout}, headers={"If-Match": "*"})
+
+    def test_a_relay_that_is_lost_again_is_not_young(self):
+        world = mock.Mock(last_relay_loss=100.0)
+        with mock.patch("time.monotonic", return_value=105.0), mock.patch("time.sleep") as sleep, \
+                mock.patch("os.kill") as kill:
+            faults._kill_relay(world)
+            sleep.assert_called_once_with(faults.PROBATION - 5.0)
+            kill.assert_called_once()
+        self.assertEqual(world.last_relay_loss, 105.0)
+
+    def test_a_publisher_whose_server_is_killed_connects_again(self):
+        world = mock.Mock()
+        first, refused, last = mock.Mock(), mock.Mock(), mock.Mock()
+        for publisher, ends in ((first, 0), (refused, 1), (last, None)):
+            publisher.poll.return_value = ends
+        world.publish_directly.side_effect = [first, refused, last]
+        world.is_live.side_effect = [False, True, True, True, False]
+        world.process.return_value = 4711
+        with mock.patch("time.sleep"), mock.patch("os.kill") as kill:
+            faults._kill_ingest(world)
+        kill.assert_called_once_with(4711, faults.signal.SIGKILL)
+        ended = [call.args[0] for call in world.stage.processes.end.call_args_list]
+        self.assertEqual(ended, [first, refused, last])
+
+    def test_every_fault_has_a_name_of_its_own(self):
+        names = [fault.name for fault in faults.ALL]
+        self.assertEqual(len(names), len(set(names)))
+        self.assertTrue({"relay stopped", "ingest killed"} <= set(names))
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from bench_media.canvas import Canvas
 from bench_media.errors import BenchError, Deadline
 from bench_media.processes import command_line, descendants
 from bench_media.service import Service
+from bench_media.stage import free_port
 from bench_media.usage import processor_seconds
 from bench_media.waiting import wait_until
 
@@ -82,7 +83,9 @@ class World:
         self.publishers = {name: stage.sources.publish(name, number, CANVAS)
                            for number, name in enumerate(("alice", "bob", "carol"), 1)}
         self.publishers["eve"] = self._hostile()
-        self.service = Service(stage, "service", binaries, CANVAS)
+        self.ingest = free_port()
+        self.service = Service(
+            stage, "service", binaries, CANVAS, f'ingest: {{ rtmp: {{ listen: "127.0.0.1:{self.ingest}" }} }}')
         self.guests = set()
         self.last_relay_loss = 0.0
         self.layout = "side-by-side"
@@ -110,6 +113,13 @@ class World:
             self.stage.sources.file(2, CANVAS), "-c", "copy", "-bsf:v", "noise=amount=200", "-bsf:a",
             "noise=amount=50", "-flvflags", "no_duration_filesize", "-f", "flv", self.stage.live("eve")])
 
+    def publish_directly(self, user):
+        """Publishes to the service's own RTMP server, and thereby joins the room; returns the process."""
+        return self.stage.processes.start(f"publish-{user}", [
+            self.stage.options.ffmpeg, "-hide_banner", "-nostdin", "-nostats", "-loglevel", "warning", "-re",
+            "-stream_loop", "-1", "-i", self.stage.sources.file(3, CANVAS), "-c", "copy", "-flvflags",
+            "no_duration_filesize", "-f", "flv", f"rtmp://127.0.0.1:{self.ingest}/live/{ROOM}__{user}"])
+
     # MARK: People and layouts
 
     def join(self, user):
@@ -136,6 +146,11 @@ class World:
     @property
     def mode(self):
         return "mix" if self.guests else "bypass"
+
+    def is_live(self, user):
+        """Returns whether the relay receives a stream of this user, whether or not the layout shows it."""
+        sources = self.service.task(ROOM).get("sources") or []
+        return any(source["id"].startswith(f"{user}/") and source["state"] == "live" for source in sources)
 
     # MARK: What is there
 
