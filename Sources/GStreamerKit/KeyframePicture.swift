@@ -17,14 +17,8 @@ public enum KeyframePicture {
     package static func jpeg(
         of frame: EncodedFrame, _ configuration: CodecConfiguration, side: Int, limit: Duration
     ) async throws(GStreamerError) -> [UInt8] {
-        guard let decoding = VideoDecoding(configuration) else {
-            throw GStreamerError(.syntax, "the video configuration cannot be read")
-        }
-        let (width, height) = (decoding.parameters.width, decoding.parameters.height)
-        guard width > 0, height > 0, width <= mostPixels / height else {
-            throw GStreamerError(.syntax, "its pictures of \(width)×\(height) are too large for a preview")
-        }
-        let size = size(of: (width, height), side: side)
+        let decoding = try decoding(configuration)
+        let size = size(of: (decoding.parameters.width, decoding.parameters.height), side: side)
         let description = [
             "appsrc name=in format=time", decoding.element, "videoconvertscale",
             // JPEG has its own matrix and range, which the encoder applies to RGB.
@@ -38,6 +32,47 @@ public enum KeyframePicture {
         } keep: {
             Array($0.bytes)
         }
+    }
+
+    /// Decodes a keyframe and measures the brightness of its parts.
+    ///
+    /// - Parameters:
+    ///   - frame: An IDR picture.
+    ///   - parts: Number of parts of a row, and of rows; a multiple of 4.
+    ///   - limit: Time limit for the whole call.
+    /// - Returns: The mean brightness of each part, row by row, 0 to 255.
+    /// - Throws: As `jpeg`.
+    package static func brightness(
+        of frame: EncodedFrame, _ configuration: CodecConfiguration, parts: Int, limit: Duration
+    ) async throws(GStreamerError) -> [UInt8] {
+        let decoding = try decoding(configuration)
+        let description = [
+            "appsrc name=in format=time", decoding.element,
+            // The whole picture fills the square, whatever its aspect ratio is.
+            "videoconvertscale add-borders=false", "video/x-raw,format=GRAY8,width=\(parts),height=\(parts)",
+            "appsink name=out sync=false async=false",
+        ]
+        return try await OneShot.run(description.joined(separator: " ! "), name: "brightness", limit: limit) {
+            source throws(GStreamerError) in
+            try source.setCaps(decoding.caps)
+            source.push(bytes: frame.payload, pts: 0, dts: 0)
+        } keep: {
+            Array($0.bytes)
+        }
+    }
+
+    /// Returns the decoder for pictures with this configuration.
+    ///
+    /// - Throws: `.syntax` if the configuration cannot be read or its pictures are too large.
+    private static func decoding(_ configuration: CodecConfiguration) throws(GStreamerError) -> VideoDecoding {
+        guard let decoding = VideoDecoding(configuration) else {
+            throw GStreamerError(.syntax, "the video configuration cannot be read")
+        }
+        let (width, height) = (decoding.parameters.width, decoding.parameters.height)
+        guard width > 0, height > 0, width <= mostPixels / height else {
+            throw GStreamerError(.syntax, "its pictures of \(width)×\(height) are too large for a preview")
+        }
+        return decoding
     }
 
     /// Returns the size of a picture whose longer side has at most `side` pixels, with the same aspect ratio.

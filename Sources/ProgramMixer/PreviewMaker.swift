@@ -5,7 +5,7 @@ import MixModel
 import Synchronization
 import TextFormats
 
-/// Turns a keyframe into a small picture, and measures some audio frames.
+/// Turns a keyframe into a small picture, and measures its brightness and some audio frames.
 public struct PreviewMaker: Sendable {
     /// Time limit for one picture.
     private static let limit = Duration.seconds(3)
@@ -26,14 +26,21 @@ public struct PreviewMaker: Sendable {
             return PreviewAnswer(failure: "\(error)")
         }
         var answer = PreviewAnswer(level: Self.level(of: media))
-        guard request.side > 0 else { return answer }
+        guard request.side > 0 || request.asksForSample else { return answer }
         guard let picture = media.picture, let configuration = media.video else {
             answer.failure = "there is no keyframe yet"
             return answer
         }
         do {
-            answer.jpeg = try await KeyframePicture.jpeg(
-                of: picture, configuration, side: request.side, limit: Self.limit)
+            if request.asksForSample {
+                let parts = try await KeyframePicture.brightness(
+                    of: picture, configuration, parts: PictureSample.side, limit: Self.limit)
+                answer.sample = PictureSample(parts: parts)
+            }
+            if request.side > 0 {
+                answer.jpeg = try await KeyframePicture.jpeg(
+                    of: picture, configuration, side: request.side, limit: Self.limit)
+            }
         } catch {
             answer.failure = error.message
         }

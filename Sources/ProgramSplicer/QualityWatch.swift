@@ -15,11 +15,15 @@ public struct QualityWatch: Sendable {
         /// Pictures per second.
         case frameRate(Int, least: Int)
         case silence(seconds: Int)
+        /// The keyframes show the same picture.
+        case frozen(seconds: Int)
+        case black(seconds: Int)
 
         /// Returns whether it is the same fault, regardless of its figures.
         public func isSame(as other: Fault) -> Bool {
             switch (self, other) {
             case (.bitrate, .bitrate), (.frameRate, .frameRate), (.silence, .silence): true
+            case (.frozen, .frozen), (.black, .black): true
             default: false
             }
         }
@@ -36,6 +40,8 @@ public struct QualityWatch: Sendable {
             case .frameRate(let rate, let least):
                 "it has \(rate) pictures per second, fewer than the \(least) of policy.quality.minFrameRate"
             case .silence(let seconds): "its sound is digital silence for \(seconds) s"
+            case .frozen(let seconds): "its picture has not changed for \(seconds) s"
+            case .black(let seconds): "its picture has been black for \(seconds) s"
             }
         }
     }
@@ -79,8 +85,13 @@ public struct QualityWatch: Sendable {
     private var silentSince: MediaTime?
     /// Measured time since which the source has been good; `nil` while it is not.
     private var goodSince: MediaTime?
+    /// Judges pictures that have been decoded; `nil` if the limits do not ask for that.
+    private var pictures: PictureWatch?
 
-    public init(_ limits: QualityLimits) { self.limits = limits }
+    public init(_ limits: QualityLimits) {
+        self.limits = limits
+        pictures = PictureWatch(limits)
+    }
 
     private var window: Int64 { Int64(limits.windowSeconds) * 2 }
 
@@ -96,6 +107,7 @@ public struct QualityWatch: Sendable {
             return
         }
         firstPicture = firstPicture ?? measured
+        pictures?.took(frame, at: measured)
         let number = measured.nanoseconds / Self.slot.nanoseconds
         if slots.last?.number != number {
             slots.append(Slot(number: number))
@@ -127,6 +139,7 @@ public struct QualityWatch: Sendable {
         let (before, now) = (fault, measured)
         if !expectsPictures {
             (slots, firstPicture) = ([], nil)
+            pictures?.forget()
             if !(fault?.isOfSound ?? true) { fault = nil }
         }
         if let found = found(at: now) {
@@ -145,7 +158,9 @@ public struct QualityWatch: Sendable {
     ///
     /// - Parameter now: A measured time, as in `found(at:)`.
     private func isMeasured(at now: MediaTime) -> Bool {
-        guard limits.minBitrate != nil || limits.minFrameRate != nil else { return lastSound != nil }
+        guard limits.minBitrate != nil || limits.minFrameRate != nil else {
+            return lastSound != nil || pictures?.isExamined ?? false
+        }
         return firstPicture.map { now - $0 >= Self.slot * (window + 1) } ?? false
     }
 
@@ -168,6 +183,33 @@ public struct QualityWatch: Sendable {
         {
             return .silence(seconds: limit)
         }
-        return nil
+        return pictures?.fault(at: now)
     }
+}
+
+/// Pictures that are decoded by another process.
+extension QualityWatch {
+    /// Program time at which a keyframe was last taken, if another one waits to be examined now; `.zero` if none was taken
+    /// yet, and `nil` if none waits.
+    public func waitingSince(at now: MediaTime) -> MediaTime? {
+        guard let pictures, pictures.isDue(at: now) else { return nil }
+        return pictures.takenAt ?? .zero
+    }
+
+    /// Removes and returns the keyframe that waits, and its time, with which its sample is recorded.
+    ///
+    /// - Parameter now: Program time.
+    public mutating func takeKeyframe(at now: MediaTime) -> (frame: EncodedFrame, time: MediaTime)? {
+        pictures?.takeKeyframe(at: now).map { (frame: $0.frame, time: $0.time) }
+    }
+
+    /// Records the brightness of a keyframe. A time that this watch has not reached is that of another stream, and is
+    /// ignored.
+    public mutating func saw(_ sample: PictureSample, at time: MediaTime) {
+        guard time <= measured else { return }
+        pictures?.saw(sample, at: time)
+    }
+
+    /// Whether decoded pictures have been seen to be good, as far as the limits ask for them.
+    public var isProven: Bool { pictures?.isProven(at: measured) ?? true }
 }

@@ -13,12 +13,16 @@ import Testing
     }
 
     @Test func bothAreReadAsTheyWereWritten() throws {
-        for request in [PreviewRequest(side: 0, flv: []), PreviewRequest(side: 1280, flv: [1, 2, 3])] {
-            #expect(PreviewRequest(body: try body(of: request.wireBytes)) == request)
-        }
+        let requests = [
+            PreviewRequest(side: 0, flv: []), PreviewRequest(side: 1280, flv: [1, 2, 3]),
+            PreviewRequest(side: 0, asksForSample: true, flv: [1]),
+            PreviewRequest(side: 1280, asksForSample: true, flv: []),
+        ]
+        for request in requests { #expect(PreviewRequest(body: try body(of: request.wireBytes)) == request) }
         let answers = [
             PreviewAnswer(), PreviewAnswer(jpeg: [0xFF, 0xD8]),
             PreviewAnswer(jpeg: [1], level: SoundLevel(peak: -3.5, rms: -12), failure: "no “keyframe”"),
+            PreviewAnswer(sample: PictureSample(parts: [UInt8](repeating: 255, count: 1024))),
         ]
         for answer in answers { #expect(PreviewAnswer(body: try body(of: answer.wireBytes)) == answer) }
         let long = PreviewAnswer(failure: String(repeating: "x", count: 10_000))

@@ -65,12 +65,14 @@ import Testing
                 #expect(try await bench.call(.put, Self.room, settings).status == 201)
                 let patch = #"""
                     {"hls":{"windowSeconds":60,"segmentSeconds":null},"recording":{"participants":true},
-                    "policy":{"quality":{"minFrameRate":5}}}
+                    "policy":{"quality":{"minFrameRate":5,"freezeSeconds":10,"blackSeconds":null}}}
                     """#
                 let changed = try await Self.patch(bench, Self.room, patch)
                 #expect(changed.status == 200, "\(changed.text)")
                 #expect(try changed.value("policy.quality.minBitrate") == "100000")
                 #expect(try changed.value("policy.quality.minFrameRate") == "5")
+                #expect(try changed.value("policy.quality.freezeSeconds") == "10")
+                #expect(try changed.value("policy.quality.blackSeconds") == nil)
 
                 try await bench.publish("alice")
                 let plan = try await bench.plan { $0.outputs.hls != nil && !$0.outputs.recordings.isEmpty }

@@ -244,6 +244,12 @@ package struct RoomSettingsReader: Sendable {
         if reader.has("silenceSeconds") {
             limits.silenceSeconds = try reader.integer("silenceSeconds", in: QualityLimits.silences)
         }
+        if reader.has("freezeSeconds") {
+            limits.freezeSeconds = try reader.integer("freezeSeconds", in: QualityLimits.freezes)
+        }
+        if reader.has("blackSeconds") {
+            limits.blackSeconds = try reader.integer("blackSeconds", in: QualityLimits.blacks)
+        }
         if reader.has("windowSeconds") {
             limits.windowSeconds =
                 try reader.integer("windowSeconds", in: QualityLimits.windows) ?? QualityLimits.usualWindow

@@ -4,31 +4,38 @@ import Foundation
 /// socket.
 ///
 /// On the wire: the length of the rest in four bytes, the longest side in two, and an FLV stream. Numbers are
-/// big-endian.
+/// big-endian. The highest bit of the side asks for a sample.
 public struct PreviewRequest: Hashable, Sendable {
     /// Longest side of the picture in pixels, 1…1280; 0 requests no picture.
     public var side: Int
+    /// Whether the picture's brightness is requested.
+    public var asksForSample: Bool
     /// One keyframe and some audio frames with their configurations, as an FLV stream.
     public var flv: [UInt8]
 
     /// Maximum size of an FLV stream, in bytes.
     public static let longest = 8 << 20
     public static let sides = 0...1280
+    private static let sampleBit = 0x8000
 
-    public init(side: Int, flv: [UInt8]) {
+    public init(side: Int, asksForSample: Bool = false, flv: [UInt8]) {
         self.side = side
+        self.asksForSample = asksForSample
         self.flv = flv
     }
 
     public var wireBytes: [UInt8] {
         let side = min(max(side, Self.sides.lowerBound), Self.sides.upperBound)
-        return PreviewWire.bytes(of: flv.count + 2) + [UInt8(side >> 8), UInt8(side & 0xFF)] + flv
+        let word = asksForSample ? side | Self.sampleBit : side
+        return PreviewWire.bytes(of: flv.count + 2) + [UInt8(word >> 8), UInt8(word & 0xFF)] + flv
     }
 
     /// Parses the bytes after the length; `nil` if they are not a request.
     public init?(body: [UInt8]) {
         guard body.count >= 2, body.count - 2 <= Self.longest else { return nil }
-        side = Int(body[0]) << 8 | Int(body[1])
+        let word = Int(body[0]) << 8 | Int(body[1])
+        asksForSample = word & Self.sampleBit != 0
+        side = word & ~Self.sampleBit
         guard Self.sides.contains(side) else { return nil }
         flv = Array(body.dropFirst(2))
     }
@@ -42,6 +49,8 @@ public struct PreviewAnswer: Hashable, Sendable {
     public var jpeg: [UInt8]
     /// Loudness of the audio; `nil` if there is none.
     public var level: SoundLevel?
+    /// The picture's brightness; `nil` if it was not requested, or if there is no picture.
+    public var sample: PictureSample?
     /// The reason why there is no picture although one was requested, in words.
     public var failure: String?
 
@@ -49,20 +58,25 @@ public struct PreviewAnswer: Hashable, Sendable {
     public static let longest = 2 << 20
     private static let longestFailure = 500
 
-    public init(jpeg: [UInt8] = [], level: SoundLevel? = nil, failure: String? = nil) {
+    public init(
+        jpeg: [UInt8] = [], level: SoundLevel? = nil, sample: PictureSample? = nil, failure: String? = nil
+    ) {
         self.jpeg = jpeg
         self.level = level
+        self.sample = sample
         self.failure = failure
     }
 
     private struct Head: Codable {
         var level: SoundLevel?
+        var sample: PictureSample?
         var failure: String?
     }
 
     public var wireBytes: [UInt8] {
         let failure = failure.map { String($0.prefix(Self.longestFailure)) }
-        let head = (try? JSONEncoder().encode(Head(level: level, failure: failure))).map { Array($0) } ?? []
+        let object = Head(level: level, sample: sample, failure: failure)
+        let head = (try? JSONEncoder().encode(object)).map { Array($0) } ?? []
         return PreviewWire.bytes(of: 4 + head.count + jpeg.count) + PreviewWire.bytes(of: head.count) + head + jpeg
     }
 
@@ -74,6 +88,7 @@ public struct PreviewAnswer: Hashable, Sendable {
         guard let head = try? JSONDecoder().decode(Head.self, from: Data(body[4..<4 + length])) else { return nil }
         jpeg = Array(body.dropFirst(4 + length))
         level = head.level?.bounded
+        sample = head.sample
         failure = head.failure.map { String($0.prefix(Self.longestFailure)) }
     }
 }

@@ -100,7 +100,7 @@ extension Relay {
         }
         _ = probe.watch?.judge(expectsPictures: source.planned.video)
         source.probe = probe
-        let isGood = probe.lastMedia != nil && probe.watch?.fault == nil
+        let isGood = probe.lastMedia != nil && probe.watch.map { $0.fault == nil && $0.isProven } ?? true
         guard source.choice.first(isGood: isGood, at: now) else { return }
         let isSoundAlone = probe.configurations[.video] == nil
         guard let begin = items.firstIndex(where: { isSoundAlone ? $0.isFrame : $0.isIDR }) else { return }

@@ -104,6 +104,7 @@ public actor Relay {
     var fadesUntil = MediaTime.zero
 
     var noteLimit = NoteLimit()
+    let examiner = PictureExaminer()
     var keyframeWait = KeyframeWait()
     /// Requests of viewers.
     var keyframeRequests = KeyframeRequests()
@@ -239,6 +240,7 @@ public actor Relay {
         case .mixer(let generation, let event): mixerEvent(event, generation: generation)
         case .output(let report): outputReported(report)
         case .silenced: silenced()
+        case .examined(let generation, let answer): examined(answer, generation: generation)
         case .tick: tick()
         case .terminate: isDraining = true
         }
@@ -255,6 +257,7 @@ public actor Relay {
                 perform(splicer.ended(.source(id), now: now))
             }
         }
+        examinePictures(now: now)
         sendSlate(now: now)
         perform(splicer.advance(to: now))
         if standby.advance(to: now) { beginSilence() }
@@ -329,19 +332,5 @@ public actor Relay {
             if let silentAt = source.silentAt(now: now) { due = min(due, silentAt) }
         }
         return max(due, now + .milliseconds(1))
-    }
-
-    private func endAll() {
-        logger.info("the program ends")
-        for (id, source) in sources {
-            endProbe(of: source)
-            disconnect(id)
-        }
-        for slot in [mixer, outgoingMixer, spareMixer, twin.slot].compactMap({ $0 }) {
-            endings.append { await slot.process.end() }
-        }
-        finishConnections()
-        forgetAnchor()
-        for output in outputs.values { endings.append { await output.close() } }
     }
 }

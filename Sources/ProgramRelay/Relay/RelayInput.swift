@@ -16,6 +16,8 @@ enum RelayInput: Sendable {
     /// The outputs of a program that stands by are closed.
     case silenced
     case mixer(generation: Int, MixerProcess.Event)
+    /// An answer about a keyframe; `nil` when the process with this number has ended.
+    case examined(generation: Int, PreviewAnswer?)
     /// Time has passed: see `TickSchedule`.
     case tick
     /// The process was asked to end.

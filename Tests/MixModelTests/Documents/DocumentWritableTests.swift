@@ -12,7 +12,8 @@ import Testing
         canvas: RoomCanvas(Canvas(width: 720, height: 1280, fps: 20), followsHost: true),
         policy: RoomPolicy(
             bypass: .never, whenHostLeaves: .slate, maxIdleSeconds: 7, priority: 9, whenIdle: .finishWithRoom,
-            quality: QualityLimits(minBitrate: 300_000, minFrameRate: 10, silenceSeconds: 3),
+            quality: QualityLimits(
+                minBitrate: 300_000, minFrameRate: 10, silenceSeconds: 3, freezeSeconds: 10, blackSeconds: 4),
             redundancy: .twin),
         program: ProgramSettings(composition: .single(SourceSelection(user: "bob"))),
         recording: RecordingSettings(), hls: HLSSettings(enableVOD: true),
