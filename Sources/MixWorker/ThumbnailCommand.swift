@@ -3,14 +3,14 @@ import Foundation
 import MixModel
 import ProgramMixer
 
-/// `mixworker thumbnail`: decodes keyframes and audio for operators' previews.
+/// `mixworker thumbnail`: decodes keyframes and audio for operators' previews, and keyframes for limits of quality.
 struct ThumbnailCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "thumbnail",
-        abstract: "Makes small pictures from keyframes and measures audio levels, for one service.",
+        abstract: "Makes small pictures from keyframes, and measures their brightness and audio levels.",
         discussion: """
-            Started by mixorchestrator with one end of a socket pair as its standard input. Answers one request at a
-            time; exits when its input ends.
+            Started by mixorchestrator, or by a relay, with one end of a socket pair as its standard input. Answers one
+            request at a time; exits when its input ends.
             """)
 
     func run() async throws {
