@@ -76,7 +76,8 @@ struct LocalCandidates: Sendable {
             }
             if isSpare { spare.append(result) } else if !chosen.contains(result) { chosen.append(result) }
         }
-        // A machine in a private network is reached there, if at all.
+        // A machine in a private network is reached there, if at all, and only its neighbours may know where.
+        guard network.namesPrivateAddresses == true else { return chosen }
         return chosen.contains { ICECandidate($0.text)?.isHost ?? false } ? chosen : chosen + spare
     }
 }

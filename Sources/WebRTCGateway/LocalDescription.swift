@@ -17,7 +17,9 @@ struct LocalDescription: Sendable {
         /// No candidate makes this machine reachable.
         case noAddress
 
-        static let words = "This machine has no address for WebRTC: see webrtc.addresses in the configuration."
+        static let words =
+            "This machine has no address that the client may be told: set webrtc.publicAddress to the address that "
+            + "clients connect to, or webrtc.turn, or webrtc.privateAddresses: all if clients reach its private ones."
     }
 
     private let limit: Int64

@@ -73,9 +73,11 @@ package final class ProgramSender: @unchecked Sendable {
             self.hasAudio = hasAudio
             let formats = WebRTCSender.Formats(
                 video: hasVideo ? Self.videoPayload : nil, audio: hasAudio ? Self.audioPayload : nil)
-            let sender = WebRTCSender(
-                formats, network: WebRTCNetwork(addresses: addresses), name: "whip-output"
-            ) { [weak self] event in self?.take(event) }
+            // The operator has chosen the server, which may be in the same private network.
+            let network = WebRTCNetwork(addresses: addresses, namesPrivateAddresses: true)
+            let sender = WebRTCSender(formats, network: network, name: "whip-output") { [weak self] event in
+                self?.take(event)
+            }
             self.sender = sender
             sender.offer()
         }

@@ -74,6 +74,9 @@ struct WhepMachine: Sendable {
     }
     var hasViewers: Bool { !viewers.isEmpty }
 
+    /// Returns the viewer as the service has described it.
+    func viewer(_ id: String) -> PlayViewer? { viewers[id]?.viewer }
+
     mutating func play(_ source: PlaySource, now: Int64) -> [Action] {
         // A service that has taken over the worker repeats the command.
         guard self.source == nil, !isOver else { return [] }

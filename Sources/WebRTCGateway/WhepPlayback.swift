@@ -123,6 +123,8 @@ package final class WhepPlayback: StreamDuty, @unchecked Sendable {
             let viewing = try offer.viewing(of: stream.profile)
             let formats = WebRTCSender.Formats(
                 video: viewing.video?.format.payload, audio: viewing.audio?.format.payload)
+            var network = network
+            if machine.viewer(id)?.namesPrivateAddresses == true { network.namesPrivateAddresses = true }
             let sender = WebRTCSender(formats, network: network, name: "viewer") { [weak self] event in
                 self?.take(event, of: id)
             }

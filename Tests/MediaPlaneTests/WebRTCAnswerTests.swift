@@ -107,7 +107,16 @@ struct WebRTCAnswerTests {
         let lines = text.split(separator: "\r\n")
         let last = try #require(lines.firstIndex(of: "a=end-of-candidates"))
         #expect(lines[last - 1].hasPrefix("a=candidate") && lines[last + 1].hasPrefix("m=video"), "in their section")
-        #expect(Self.candidates(try Self.answer(["10.0.0.2", "127.0.0.1"])) == ["10.0.0.2"], "better than none")
+        let near = WebRTCNetwork(namesPrivateAddresses: true)
+        #expect(Self.candidates(try Self.answer(all, network: near)) == ["8.8.8.8", "2001:4860::8"])
+        #expect(
+            Self.candidates(try Self.answer(["10.0.0.2", "127.0.0.1"], network: near)) == ["10.0.0.2"],
+            "better than none")
+        let secret = ["10.0.0.2", "172.16.9.9", "192.168.1.2", "100.64.0.1", "fd00::1", "127.0.0.1", "fe80::1"]
+        #expect(try Self.answer(secret) == nil, "no private address without being told to name it")
+        #expect(
+            Self.candidates(try Self.answer(secret, network: WebRTCNetwork(addresses: ["10.0.0.2"]))) == ["10.0.0.2"],
+            "the operator has configured it")
         #expect(try Self.answer(["127.0.0.1", "fe80::1", "host.local"]) == nil)
         #expect(
             Self.candidates(try Self.answer(["127.0.0.1"], network: WebRTCNetwork(addresses: ["127.0.0.1"])))

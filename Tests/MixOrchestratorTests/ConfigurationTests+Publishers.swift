@@ -15,6 +15,7 @@ extension ConfigurationTests {
         #expect(
             plain.rules.silence == 4 && plain.rules.startBitRate == 2_500_000 && plain.rules.iceServers(at: 0).isEmpty)
         #expect(plain.rules.limits == WebRTCLimits(all: 64, perApp: 64, perAddress: 64))
+        #expect(plain.rules.privateAddresses == .local)
         let full = try #require(
             try configuration(
                 Self.webrtc(

@@ -13,6 +13,7 @@ struct WCSStage: Sendable {
     final class Door: WebRTCDoor, WebRTCPlayDoor {
         struct Opened: Sendable {
             let target: WebRTCPlayTarget
+            let client: WebRTCClient
             let change: @Sendable (WebRTCNews) -> Void
         }
         private let state = Mutex((opened: [String: Opened](), closed: [String](), count: 0))
@@ -21,17 +22,17 @@ struct WCSStage: Sendable {
         var closed: [String] { state.withLock { $0.closed } }
 
         func open(
-            _ names: StreamNames, offer: String, address: String,
+            _ names: StreamNames, offer: String, from client: WebRTCClient,
             onChange: @escaping @Sendable (WebRTCNews) -> Void
         ) async throws(OrchestratorError) -> WebRTCDoorSession {
-            try open("session", Opened(target: .participant(names), change: onChange), offer)
+            try open("session", Opened(target: .participant(names), client: client, change: onChange), offer)
         }
 
         func play(
-            _ target: WebRTCPlayTarget, offer: String, address: String,
+            _ target: WebRTCPlayTarget, offer: String, from client: WebRTCClient,
             onChange: @escaping @Sendable (WebRTCNews) -> Void
         ) async throws(OrchestratorError) -> WebRTCDoorSession {
-            try open("view", Opened(target: target, change: onChange), offer)
+            try open("view", Opened(target: target, client: client, change: onChange), offer)
         }
 
         private func open(

@@ -50,7 +50,7 @@ enum BrowserGuard {
     }
 
     /// Returns the host without the port, or an empty string if the authority is ambiguous.
-    private static func host(of authority: String) -> Substring {
+    static func host(of authority: String) -> Substring {
         let text = authority.utf8
         let isBracketed = text.first == UInt8(ascii: "[")
         let close = isBracketed ? text.firstIndex(of: UInt8(ascii: "]")).map(text.index(after:)) : nil

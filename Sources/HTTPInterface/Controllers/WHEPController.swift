@@ -90,7 +90,9 @@ package struct WHEPController: Sendable {
             guard let viewers else { throw OrchestratorError.whepIsOff }
             try requests.takeStart(caller, context)
             let opening = try await viewers.open(
-                WebRTCViewWish(target: target, offer: offer, address: context.peer, needsToken: caller.token != nil))
+                WebRTCViewWish(
+                    target: target, offer: offer, client: WebRTCClient(request.head, address: context.peer),
+                    needsToken: caller.token != nil))
             return requests.created(opening, sessions: WebRTCPath.viewers, viewers.iceServers)
         }
     }

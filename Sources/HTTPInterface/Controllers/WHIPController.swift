@@ -69,7 +69,9 @@ package struct WHIPController: Sendable {
         try requests.takeStart(caller, context)
         try await requests.homes.takePublisher(of: names.room)
         let opening = try await supervisor.open(
-            WebRTCWish(names: names, offer: offer, address: context.peer, needsToken: caller.token != nil))
+            WebRTCWish(
+                names: names, offer: offer, client: WebRTCClient(request.head, address: context.peer),
+                needsToken: caller.token != nil))
         return requests.created(opening, sessions: WebRTCPath.publishers, supervisor.iceServers)
     }
 

@@ -11,6 +11,7 @@ actor WCSConnection {
     nonisolated let begun = wallClock()
     private let server: WCSServer
     private let socket: WebSocket
+    private let client: WebRTCClient
     private let onChange: AsyncStream<Change>.Continuation
     private let onSaying: AsyncStream<Saying>.Continuation
     private let lane: WCSHookLane?
@@ -25,11 +26,12 @@ actor WCSConnection {
     private var turns = WCSTurns(now: MonotonicClock.now())
 
     init(
-        _ server: WCSServer, _ socket: WebSocket, name: String, lane: WCSHookLane?,
+        _ server: WCSServer, _ socket: WebSocket, from client: WebRTCClient, name: String, lane: WCSHookLane?,
         onChange: AsyncStream<Change>.Continuation, onSaying: AsyncStream<Saying>.Continuation
     ) {
         self.server = server
         self.socket = socket
+        self.client = client
         self.name = name
         self.lane = lane
         self.onChange = onChange
@@ -105,9 +107,7 @@ actor WCSConnection {
 
     // MARK: Actions
 
-    private func perform(_ actions: [WCSSession.Action]) -> [Work] {
-        actions.flatMap { perform($0) }
-    }
+    private func perform(_ actions: [WCSSession.Action]) -> [Work] { actions.flatMap { perform($0) } }
 
     private func perform(_ action: WCSSession.Action) -> [Work] {
         switch action {
@@ -245,8 +245,8 @@ actor WCSConnection {
     func perform(_ work: Work) async {
         switch work {
         case .publish(let id, let number, let names, let offer):
-            await open(id, number) { [server, socket] onChange async throws(OrchestratorError) in
-                try await server.door.open(names, offer: offer, address: socket.address, onChange: onChange)
+            await open(id, number) { [server, client] onChange async throws(OrchestratorError) in
+                try await server.door.open(names, offer: offer, from: client, onChange: onChange)
             }
         case .play(let id, let number, let target, let offer): await play(id, number, target, offer)
         case .look(let id, let target):
@@ -280,8 +280,8 @@ actor WCSConnection {
         server.audience.enter(
             WCSAudience.Player(id: id, number: number, onChange: onChange, onSaying: onSaying), target, of: self)
         guard await server.isThere(target) else { return fail(id, number, WCSInfo.streamNotFound) }
-        await open(id, number) { [server, socket] onChange async throws(OrchestratorError) in
-            try await server.playDoor.play(target, offer: offer, address: socket.address, onChange: onChange)
+        await open(id, number) { [server, client] onChange async throws(OrchestratorError) in
+            try await server.playDoor.play(target, offer: offer, from: client, onChange: onChange)
         }
     }
 

@@ -78,8 +78,8 @@ package final class WCSServer: Sendable {
             } catch {
                 return WebSocketRefusal(error)
             }
-        } serve: { [self] socket, _ in
-            await serve(socket)
+        } serve: { [self] socket, head in
+            await serve(socket, WebRTCClient(head, address: socket.address))
         }
     }
 
@@ -90,12 +90,12 @@ package final class WCSServer: Sendable {
     /// app's server decides.
     private var isOpenToPages: Bool { checksTokens || hooks?.settings.replacesTokens == true }
 
-    private func serve(_ socket: WebSocket) async {
+    private func serve(_ socket: WebSocket, _ client: WebRTCClient) async {
         let (changes, change) = AsyncStream<WCSConnection.Change>.makeStream()
         let (sayings, saying) = AsyncStream<WCSConnection.Saying>.makeStream(bufferingPolicy: .bufferingNewest(256))
         let lane = hooks.map { WCSHookLane($0) }
         let connection = WCSConnection(
-            self, socket, name: newName(socket.address), lane: lane, onChange: change, onSaying: saying)
+            self, socket, from: client, name: newName(socket.address), lane: lane, onChange: change, onSaying: saying)
         clients.withLock { $0.connections[connection.name] = connection }
         await withDiscardingTaskGroup { outer in
             if let lane {

@@ -9,11 +9,11 @@ package protocol WebRTCDoor: Sendable {
     /// - Parameters:
     ///   - names: Room, participant and kind of the stream.
     ///   - offer: The session description.
-    ///   - address: The client's IP address, which may be a proxy's.
     ///   - onChange: Called with the events of the session, if it has begun; the last call reports its end.
     /// - Throws: `OrchestratorError` within a few seconds.
     func open(
-        _ names: StreamNames, offer: String, address: String, onChange: @escaping @Sendable (WebRTCNews) -> Void
+        _ names: StreamNames, offer: String, from client: WebRTCClient,
+        onChange: @escaping @Sendable (WebRTCNews) -> Void
     ) async throws(OrchestratorError) -> WebRTCDoorSession
 
     /// Ends a session, whose stream ends immediately. A session that has ended is ignored.
@@ -38,7 +38,8 @@ package struct ClosedWebRTCDoor: WebRTCDoor {
     package init() {}
 
     package func open(
-        _ names: StreamNames, offer: String, address: String, onChange: @escaping @Sendable (WebRTCNews) -> Void
+        _ names: StreamNames, offer: String, from client: WebRTCClient,
+        onChange: @escaping @Sendable (WebRTCNews) -> Void
     ) async throws(OrchestratorError) -> WebRTCDoorSession {
         throw OrchestratorError(
             .unavailable, "webrtc-off", "WebRTC is off", detail: "this service does not accept publishers over WebRTC")

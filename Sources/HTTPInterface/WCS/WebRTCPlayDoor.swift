@@ -23,11 +23,11 @@ package protocol WebRTCPlayDoor: Sendable {
     ///
     /// - Parameters:
     ///   - offer: The viewer's session description.
-    ///   - address: The client's IP address, which may be a proxy's.
     ///   - onChange: Called with the events of the session, if it has begun; the last call reports its end.
     /// - Throws: `OrchestratorError` within a few seconds.
     func play(
-        _ target: WebRTCPlayTarget, offer: String, address: String, onChange: @escaping @Sendable (WebRTCNews) -> Void
+        _ target: WebRTCPlayTarget, offer: String, from client: WebRTCClient,
+        onChange: @escaping @Sendable (WebRTCNews) -> Void
     ) async throws(OrchestratorError) -> WebRTCDoorSession
 
     /// Ends a viewer's session. A session that has ended is ignored.
@@ -39,7 +39,8 @@ package struct ClosedWebRTCPlayDoor: WebRTCPlayDoor {
     package init() {}
 
     package func play(
-        _ target: WebRTCPlayTarget, offer: String, address: String, onChange: @escaping @Sendable (WebRTCNews) -> Void
+        _ target: WebRTCPlayTarget, offer: String, from client: WebRTCClient,
+        onChange: @escaping @Sendable (WebRTCNews) -> Void
     ) async throws(OrchestratorError) -> WebRTCDoorSession {
         throw OrchestratorError(
             .unavailable, "webrtc-off", "WebRTC is off", detail: "this service does not play streams over WebRTC")

@@ -4,10 +4,11 @@ import RoomService
 
 extension WebRTCSupervisor: WebRTCDoor {
     package func open(
-        _ names: StreamNames, offer: String, address: String, onChange: @escaping @Sendable (WebRTCNews) -> Void
+        _ names: StreamNames, offer: String, from client: WebRTCClient,
+        onChange: @escaping @Sendable (WebRTCNews) -> Void
     ) async throws(OrchestratorError) -> WebRTCDoorSession {
         let opening = try await open(
-            WebRTCWish(names: names, offer: offer, address: address, needsToken: true), onNews: onChange)
+            WebRTCWish(names: names, offer: offer, client: client, needsToken: true), onNews: onChange)
         return WebRTCDoorSession(id: opening.id, answer: opening.answer)
     }
 

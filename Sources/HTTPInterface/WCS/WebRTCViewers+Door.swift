@@ -4,7 +4,8 @@ import RoomService
 
 extension WebRTCViewers: WebRTCPlayDoor {
     package func play(
-        _ target: WebRTCPlayTarget, offer: String, address: String, onChange: @escaping @Sendable (WebRTCNews) -> Void
+        _ target: WebRTCPlayTarget, offer: String, from client: WebRTCClient,
+        onChange: @escaping @Sendable (WebRTCNews) -> Void
     ) async throws(OrchestratorError) -> WebRTCDoorSession {
         let wanted: WebRTCViewWish.Target =
             switch target {
@@ -12,7 +13,7 @@ extension WebRTCViewers: WebRTCPlayDoor {
             case .participant(let names): .participant(names)
             }
         let opening = try await open(
-            WebRTCViewWish(target: wanted, offer: offer, address: address, needsToken: true, staysHere: true),
+            WebRTCViewWish(target: wanted, offer: offer, client: client, needsToken: true, staysHere: true),
             onNews: onChange)
         return WebRTCDoorSession(id: opening.id, answer: opening.answer)
     }

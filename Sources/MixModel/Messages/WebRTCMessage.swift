@@ -90,8 +90,8 @@ public struct WebRTCPublisher: Hashable, Codable, Sendable {
 
 /// The addresses at which WebRTC clients can reach a machine.
 public struct WebRTCNetwork: Hashable, Codable, Sendable {
-    /// IP addresses of this machine on which it listens and which its answers contain; empty = the public ones, or the
-    /// private ones if there are none.
+    /// IP addresses of this machine on which it listens and which its answers contain; empty = the public ones, and
+    /// see `namesPrivateAddresses`.
     public var addresses: [String]
     /// IP address that answers contain in place of this machine's own of the same family, behind a 1:1 NAT.
     public var publicAddress: String?
@@ -101,6 +101,9 @@ public struct WebRTCNetwork: Hashable, Codable, Sendable {
     public var stun: String?
     /// URLs of TURN servers, `turn://user:password@host:port`. Secret.
     public var turn: [String]
+    /// Whether descriptions contain the machine's private addresses if it has no public ones; `nil`, in messages of
+    /// earlier releases, means false.
+    public var namesPrivateAddresses: Bool?
 
     public struct Ports: Hashable, Codable, Sendable {
         public var lowest: Int
@@ -114,8 +117,9 @@ public struct WebRTCNetwork: Hashable, Codable, Sendable {
 
     public init(
         addresses: [String] = [], publicAddress: String? = nil, ports: Ports? = nil, stun: String? = nil,
-        turn: [String] = []
+        turn: [String] = [], namesPrivateAddresses: Bool? = nil
     ) {
+        self.namesPrivateAddresses = namesPrivateAddresses
         self.addresses = addresses
         self.publicAddress = publicAddress
         self.ports = ports

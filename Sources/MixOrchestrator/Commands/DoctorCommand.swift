@@ -7,6 +7,7 @@ import NIOPosix
 import PostgreSQLStore
 import RoomService
 import TaskStore
+import TextFormats
 
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -29,7 +30,9 @@ struct DoctorCommand: AsyncParsableCommand {
             findings.append(await Self.port(configuration.listen, setting: "--listen"))
             if let files = configuration.http.tls { findings.append(Self.certificate(files, setting: "http.tls")) }
             if let rules = configuration.ingest?.rules { findings += try await Self.ingest(rules) }
-            findings += (configuration.webrtc?.notes ?? []).map { Finding(verdict: .note, text: $0) }
+            findings += (configuration.webrtc?.notes(machine: Self.addresses) ?? []).map {
+                Finding(verdict: .note, text: $0)
+            }
             if let pages = configuration.pages { findings.append(pages.finding) }
             findings += Self.directory(configuration.data)
             if let outputs = configuration.limits.outputs {
@@ -86,6 +89,12 @@ struct DoctorCommand: AsyncParsableCommand {
             return Finding(
                 isGood: false, text: "address \(address) cannot be used (\(error)): choose another one with \(setting)")
         }
+    }
+
+    /// The addresses of this machine's network interfaces.
+    private static var addresses: [InternetAddress] {
+        ((try? NIOCore.System.enumerateDevices()) ?? []).compactMap { $0.address?.ipAddress }
+            .compactMap { InternetAddress(text: $0) }
     }
 
     private static func certificate(_ files: TLSFiles, setting: String) -> Finding {

@@ -36,6 +36,7 @@ struct WebRTCConfiguration: Sendable {
             )
         }
         rules = WebRTCRules(network: network, turn: try TurnServers(values, &holder, file: file))
+        rules.privateAddresses = try values.choice("webrtc.privateAddresses") ?? rules.privateAddresses
         rules.startBitRate = bitRate == 0 ? nil : bitRate ?? rules.startBitRate
         rules.silence = try values.number("webrtc.silence", in: WebRTCRules.silences) ?? rules.silence
         let places = 1...10_000
@@ -57,15 +58,27 @@ struct WebRTCConfiguration: Sendable {
         }
     }
 
-    /// Notes for operators, shown by `doctor`.
-    var notes: [String] {
+    /// Returns notes for operators, shown by `doctor`.
+    ///
+    /// - Parameter machine: The addresses of the machine's network interfaces.
+    func notes(machine: [InternetAddress]) -> [String] {
         let ports =
             rules.network.ports.map { "UDP ports \($0.lowest) to \($0.highest)" } ?? "UDP ports of the system's choice"
-        let isReachable = rules.network.publicAddress != nil || !rules.network.addresses.isEmpty
-        return [
-            "WebRTC: clients connect to \(ports); the firewall has to let them through"
-                + (isReachable ? "" : ". Behind NAT set webrtc.publicAddress")
-        ]
+        var notes = ["WebRTC: clients connect to \(ports); the firewall has to let them through"]
+        let isReachable =
+            rules.network.publicAddress != nil || !rules.network.addresses.isEmpty || rules.turn != nil
+            || rules.network.stun != nil || machine.contains(where: \.isPublic)
+        guard !isReachable else { return notes }
+        let cure =
+            "set webrtc.publicAddress to the address that clients connect to, or webrtc.turn, or webrtc.privateAddresses: all"
+        switch rules.privateAddresses {
+        case .none: notes.append("WebRTC: this machine has no public address, so every offer is refused: \(cure)")
+        case .local:
+            notes.append(
+                "WebRTC: this machine has no public address, so only offers of its own network are answered: \(cure)")
+        case .all: break
+        }
+        return notes
     }
 
     private static func network(_ values: ConfigurationValues) throws(StartupError) -> WebRTCNetwork {

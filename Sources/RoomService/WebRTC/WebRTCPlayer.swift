@@ -110,7 +110,9 @@ actor WebRTCPlayer {
         case .send(let command): link.send(command)
         case .adopted(let stream, let viewers): onEvent(.adopted(stream: stream, viewers: viewers))
         case .answer(let viewer, let answer): settle(viewer, .success(answer))
-        case .refuse(let viewer, let reason): settle(viewer, .failure(Self.unavailable(reason)))
+        case .refuse(let viewer, let reason):
+            surroundings.logger.warning("a WebRTC viewer gets no answer: \(URLRedaction.redact(reason))")
+            settle(viewer, .failure(Self.unavailable(reason)))
         case .connected(let viewer): onEvent(.connected(viewer: viewer))
         case .ended(let viewer, let reason): onEvent(.ended(viewer: viewer, reason: URLRedaction.redact(reason)))
         case .figures(let figures): count(figures)

@@ -17,8 +17,17 @@ package struct WebRTCRules: Sendable {
         }
     }
 
+    /// The clients that learn the machine's private addresses if it has no public ones.
+    package enum PrivateAddresses: String, CaseIterable, Sendable {
+        case none
+        /// Clients on the machine and in its private networks, which know such an address already.
+        case local
+        case all
+    }
+
     /// Where the service is reached, without the TURN servers.
     package var network: WebRTCNetwork
+    package var privateAddresses = PrivateAddresses.local
     package var turn: TurnServers?
     /// Bit rate in bit/s at which senders are asked to begin; `nil` leaves it to them.
     package var startBitRate: Int?
@@ -50,11 +59,23 @@ package struct WebRTCRules: Sendable {
 
     /// Returns where and how a worker that starts now connects.
     ///
-    /// - Parameter now: Seconds since 1970.
-    package func network(at now: Int) -> WebRTCNetwork {
+    /// - Parameters:
+    ///   - now: Seconds since 1970.
+    ///   - isLocal: Whether the client is local; see `WebRTCClient`.
+    package func network(at now: Int, isLocal: Bool = false) -> WebRTCNetwork {
         var network = network
         network.turn = turn?.workerURLs(at: now) ?? []
+        network.namesPrivateAddresses = namesPrivateAddresses(isLocal: isLocal)
         return network
+    }
+
+    /// Returns whether a client's answer may contain private addresses.
+    package func namesPrivateAddresses(isLocal: Bool) -> Bool {
+        switch privateAddresses {
+        case .none: false
+        case .local: isLocal
+        case .all: true
+        }
     }
 }
 

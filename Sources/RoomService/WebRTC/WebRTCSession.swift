@@ -143,6 +143,8 @@ actor WebRTCSession {
         case .send(let command): link.send(command)
         case .answer(let answer): settleOpening(.success(answer))
         case .refuse(let reason):
+            surroundings.logger.warning(
+                "a WebRTC publisher gets no answer: \(URLRedaction.redact(reason))", metadata: metadata)
             settleOpening(
                 .failure(
                     OrchestratorError(

@@ -167,12 +167,12 @@ package final class WebRTCSupervisor: Service {
         let key = IngestStreamKey(wish.names)
         let id = WorkerID.make()
         let record = WebRTCRecord(
-            stream: key.text, address: wish.address, needsToken: wish.needsToken, generation: 1,
+            stream: key.text, address: wish.client.address, needsToken: wish.needsToken, generation: 1,
             iceName: offer.sections.first?.credentials.name ?? "")
         let publisher = WebRTCPublisher(
             offer: wish.offer, target: key.publishingURL(of: configuration.ingest, secret: configuration.secret),
-            network: wish.network ?? rules.network(at: Int(saturating: wallClock())), startBitRate: rules.startBitRate,
-            silence: rules.silence)
+            network: wish.network ?? rules.network(at: Int(saturating: wallClock()), isLocal: wish.client.isLocal),
+            startBitRate: rules.startBitRate, silence: rules.silence)
         let session = session(id, wish.names, record, publisher: publisher, onNews: onNews)
         do throws(OrchestratorError) {
             try take(session, rules.limits)

@@ -21,18 +21,19 @@ package struct WebRTCViewWish: Sendable {
     package var target: Target
     /// The session description of the offer.
     package var offer: String
-    /// The client's address, which may be a proxy's.
-    package var address: String
+    package var client: WebRTCClient
     /// Whether only a token of the app may change the session; otherwise any client that knows its identifier may.
     package var needsToken: Bool
     /// Whether the stream of a room of another node is played from here: the client cannot be passed on to that node.
     package var staysHere: Bool
 
-    package init(target: Target, offer: String, address: String, needsToken: Bool = false, staysHere: Bool = false) {
+    package init(
+        target: Target, offer: String, client: WebRTCClient, needsToken: Bool = false, staysHere: Bool = false
+    ) {
         self.staysHere = staysHere
         self.target = target
         self.offer = offer
-        self.address = address
+        self.client = client
         self.needsToken = needsToken
     }
 }

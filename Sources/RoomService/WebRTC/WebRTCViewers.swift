@@ -173,7 +173,8 @@ package final class WebRTCViewers: Service {
         let (stream, origin) = try await source(of: wish)
         let viewer = PlayViewer(
             id: WorkerID.make(),
-            note: WebRTCViewerNote(address: wish.address, needsToken: wish.needsToken).text)
+            note: WebRTCViewerNote(address: wish.client.address, needsToken: wish.needsToken).text,
+            namesPrivateAddresses: rules.namesPrivateAddresses(isLocal: wish.client.isLocal))
         let player: WebRTCPlayer
         do throws(OrchestratorError) {
             player = try take(viewer.id, wish, offer, stream, onNews) {
@@ -246,7 +247,7 @@ package final class WebRTCViewers: Service {
             let sessions = state.sessions.values
             if state.isStopping { return .failure(.stopping) }
             if sessions.count >= limits.all { return .failure(.tooManyViewers(limits.all)) }
-            if sessions.count(where: { $0.note.address == wish.address }) >= limits.perAddress {
+            if sessions.count(where: { $0.note.address == wish.client.address }) >= limits.perAddress {
                 return .failure(.tooManyViewersFromAddress(limits.perAddress))
             }
             let running = state.players.values.first { player in
@@ -263,7 +264,7 @@ package final class WebRTCViewers: Service {
             }
             state.sessions[viewer] = Session(
                 player: player, app: stream.app,
-                note: WebRTCViewerNote(address: wish.address, needsToken: wish.needsToken),
+                note: WebRTCViewerNote(address: wish.client.address, needsToken: wish.needsToken),
                 iceName: offer.sections.first?.credentials.name, place: place, onNews: onNews)
             return .success(player)
         }

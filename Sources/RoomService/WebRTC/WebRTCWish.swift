@@ -6,19 +6,19 @@ package struct WebRTCWish: Sendable {
     package var names: StreamNames
     /// The session description of the offer.
     package var offer: String
-    /// The client's address, which may be a proxy's.
-    package var address: String
+    package var client: WebRTCClient
     /// Whether only a token of the app may change the session; otherwise any client that knows its identifier may.
     package var needsToken: Bool
     /// Addresses at which clients reach the service, if they differ from the configuration.
     package var network: WebRTCNetwork?
 
     package init(
-        names: StreamNames, offer: String, address: String, needsToken: Bool = false, network: WebRTCNetwork? = nil
+        names: StreamNames, offer: String, client: WebRTCClient, needsToken: Bool = false,
+        network: WebRTCNetwork? = nil
     ) {
         self.names = names
         self.offer = offer
-        self.address = address
+        self.client = client
         self.needsToken = needsToken
         self.network = network
     }
