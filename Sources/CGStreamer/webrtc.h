@@ -3,6 +3,7 @@
 #ifndef CGSTREAMER_WEBRTC_H
 #define CGSTREAMER_WEBRTC_H
 
+#include <dlfcn.h>
 #include <gst/gst.h>
 #include <gst/sdp/gstsdpmessage.h>
 #include <gst/video/video.h>
@@ -131,6 +132,55 @@ static inline gboolean cgst_add_local_address(GstElement *peer, const char *addr
     }
     g_object_unref(ice);
     return taken;
+}
+
+/// The libnice agent of a `webrtcbin`, which the caller owns; NULL if it has another one.
+static inline GObject *cgst_agent(GstElement *peer) {
+    GObject *ice = NULL, *agent = NULL;
+    g_object_get(peer, "ice-agent", &ice, NULL);
+    if (!ice) return NULL;
+    if (g_object_class_find_property(G_OBJECT_GET_CLASS(ice), "agent")) g_object_get(ice, "agent", &agent, NULL);
+    g_object_unref(ice);
+    return agent;
+}
+
+/// A function of the libnice that `webrtcbin` has loaded; NULL if there is none. Plug-ins keep the names of their
+/// libraries to themselves.
+static inline void *cgst_nice_function(const char *name) {
+    void *library = dlopen("libnice.so.10", RTLD_LAZY | RTLD_NOLOAD);
+    void *function = library ? dlsym(library, name) : NULL;
+    // The plug-in keeps it loaded.
+    if (library) dlclose(library);
+    return function;
+}
+
+/// The only stream of an agent, because all media share one transport.
+enum { CGST_ICE_STREAM = 1 };
+
+/// Gives this side a new ICE name and password, newly allocated, and forgets those and the candidates of the other side.
+/// Its own candidates, and DTLS, stay as they are. `webrtcbin` 1.22 cannot do this, but does not mind.
+static inline gboolean cgst_restart_ice(GstElement *peer, char **name, char **password) {
+    gboolean (*restart)(GObject *, guint) =
+        (gboolean (*)(GObject *, guint))cgst_nice_function("nice_agent_restart_stream");
+    gboolean (*credentials)(GObject *, guint, char **, char **) =
+        (gboolean (*)(GObject *, guint, char **, char **))cgst_nice_function("nice_agent_get_local_credentials");
+    GObject *agent = restart && credentials ? cgst_agent(peer) : NULL;
+    if (!agent) return FALSE;
+    gboolean done = restart(agent, CGST_ICE_STREAM) && credentials(agent, CGST_ICE_STREAM, name, password);
+    g_object_unref(agent);
+    return done;
+}
+
+/// Sets the ICE name and password of the other side after a restart.
+static inline gboolean cgst_set_remote_ice(GstElement *peer, const char *name, const char *password) {
+    gboolean (*set)(GObject *, guint, const char *, const char *) =
+        (gboolean (*)(GObject *, guint, const char *, const char *))cgst_nice_function(
+            "nice_agent_set_remote_credentials");
+    GObject *agent = set ? cgst_agent(peer) : NULL;
+    if (!agent) return FALSE;
+    gboolean done = set(agent, CGST_ICE_STREAM, name, password);
+    g_object_unref(agent);
+    return done;
 }
 
 /// An enumerated property as a number; −1 if there is none of that name.

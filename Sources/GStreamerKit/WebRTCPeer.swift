@@ -75,6 +75,17 @@ public final class WebRTCPeer: Sendable {
         public init() {}
     }
 
+    /// Name and password of one side of ICE (RFC 8839 §5.4).
+    public struct ICECredentials: Hashable, Sendable {
+        public var name: String
+        public var password: String
+
+        public init(name: String, password: String) {
+            self.name = name
+            self.password = password
+        }
+    }
+
     public let pipeline: Pipeline
     private let peer: ObjectRef<GstElement>
     private let watch: PeerWatch
@@ -173,6 +184,25 @@ public final class WebRTCPeer: Sendable {
     /// Adds a remote candidate, in the notation of `a=candidate`. Unresolved names are ignored.
     public func addCandidate(_ candidate: String, section: Int) {
         cgst_add_candidate(peer.pointer, UInt32(clamping: section), candidate)
+    }
+
+    /// Restarts ICE on this side, for a path over another network: follow with `setRemoteICE(_:)` and the candidates of
+    /// the other side. DTLS and media continue. All media have to share one transport.
+    ///
+    /// - Returns: The new credentials of this side, whose candidates stay as they are; `nil` if the connection has no
+    ///   transport yet, or the ICE library is another one than libnice.
+    public func restartICE() -> ICECredentials? {
+        var ownName: UnsafeMutablePointer<CChar>?
+        var ownPassword: UnsafeMutablePointer<CChar>?
+        let isDone = cgst_restart_ice(peer.pointer, &ownName, &ownPassword) != 0
+        let texts = (consumingText(of: ownName), consumingText(of: ownPassword))
+        guard isDone, let name = texts.0, let password = texts.1 else { return nil }
+        return ICECredentials(name: name, password: password)
+    }
+
+    /// Sets the other side's credentials of an ICE restart. Returns whether they were taken.
+    public func setRemoteICE(_ credentials: ICECredentials) -> Bool {
+        cgst_set_remote_ice(peer.pointer, credentials.name, credentials.password) != 0
     }
 
     /// Asks the sender for a keyframe (PLI). Does nothing before video has arrived.

@@ -20,6 +20,12 @@ struct RemoteCandidates: Sendable {
         return []
     }
 
+    /// Forgets the candidates of the time before an ICE restart.
+    mutating func restart() {
+        count = 0
+        waiting = []
+    }
+
     /// Records that this side has a description, and returns the candidates that have waited for it.
     mutating func described() -> [String] {
         isDescribed = true

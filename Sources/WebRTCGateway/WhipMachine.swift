@@ -12,6 +12,8 @@ struct WhipMachine: Sendable {
         var publisher: Int64 = 30_000_000_000
         /// Time limit from the answer to a connection.
         var connect: Int64 = 20_000_000_000
+        /// Additional time without media after an ICE restart.
+        var restart: Int64 = 10_000_000_000
         /// Time for which the server that accepts the stream may be absent.
         var absence: Int64 = 30_000_000_000
         /// Delays before it is reconnected; the last one is repeated.
@@ -96,6 +98,15 @@ struct WhipMachine: Sendable {
         case (.failed, .live): return end("the connection to the client is lost")
         case (.closed, .connecting), (.closed, .live): return end("the client closed the connection")
         default: return []
+        }
+    }
+
+    /// Records an ICE restart: the client connects again, over another path.
+    mutating func restarted(now: Int64) {
+        switch step {
+        case .connecting: step = .connecting(until: now.saturatingSum(limits.connect))
+        case .live: step = .live(since: now.saturatingSum(limits.restart))
+        case .waiting, .answering, .over: break
         }
     }
 

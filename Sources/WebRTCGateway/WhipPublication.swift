@@ -31,6 +31,8 @@ package final class WhipPublication: StreamDuty, @unchecked Sendable {
     private var peer: WebRTCPeer?
     private var uplink: StreamUplink?
     private var description: LocalDescription?
+    /// The session description of the answer; `nil` before there is one.
+    private var sentAnswer: String?
     /// Section of the offer whose transport the bundle uses.
     private var section = 0
     private var remoteCandidates = RemoteCandidates()
@@ -63,10 +65,23 @@ package final class WhipPublication: StreamDuty, @unchecked Sendable {
         case .candidates(let fragment):
             // Candidates beyond the limit are ignored.
             for candidate in remoteCandidates.take(fragment) { peer?.addCandidate(candidate, section: section) }
-        case .restart:
-            // `webrtcbin` 1.22 does not restart ICE. A client that loses its connection publishes again.
-            report(.refused(reason: "ICE restarts are not supported: publish again."))
+        case .restart(let fragment): restart(fragment)
         }
+    }
+
+    /// Restarts ICE for a client whose network has changed.
+    private func restart(_ text: String) {
+        guard let peer, let sentAnswer, !machine.isOver, text.utf8.count <= WebRTCCommand.longestFragment,
+            let client = (try? ICEFragment(text))?.credentials
+        else { return report(.refused(reason: "ICE cannot be restarted before the offer is answered.")) }
+        guard let own = peer.restartICE(),
+            peer.setRemoteICE(WebRTCPeer.ICECredentials(name: client.name, password: client.password))
+        else { return report(.refused(reason: "This machine's ICE library cannot restart: publish again.")) }
+        machine.restarted(now: MonotonicClock.now())
+        remoteCandidates.restart()
+        for candidate in remoteCandidates.take(text) { peer.addCandidate(candidate, section: section) }
+        logger.info("ICE is restarted for the client")
+        report(.restarted(fragment: ICERestart.fragment(of: sentAnswer, own)))
     }
 
     package func terminate() { perform(machine.end("the service ended it")) }
@@ -189,7 +204,9 @@ package final class WhipPublication: StreamDuty, @unchecked Sendable {
         let now = MonotonicClock.now()
         guard !machine.isOver, let outcome = description?.outcome(now: now) else { return }
         switch outcome {
-        case .ready(let text): perform(machine.answered(text, now: now))
+        case .ready(let text):
+            sentAnswer = text
+            perform(machine.answered(text, now: now))
         case .noAddress: perform(machine.failed(LocalDescription.Outcome.words))
         }
     }

@@ -71,6 +71,27 @@ struct WhipMachineTests {
             ])
     }
 
+    @Test func anICERestartDelaysTheEndBySilence() {
+        var machine = Self.live()
+        machine.restarted(now: 2 * Self.second)
+        #expect(machine.tick(.init(), now: 15 * Self.second - 1) == [])
+        #expect(machine.tick(.init(), now: 15 * Self.second).last == .finish)
+        // Media that come again count as before.
+        var moved = Self.live()
+        moved.restarted(now: 2 * Self.second)
+        #expect(moved.tick(.init(last: 20 * Self.second), now: 22 * Self.second) == [])
+        #expect(moved.tick(.init(last: 20 * Self.second), now: 23 * Self.second).last == .finish)
+        // A client that has not connected yet gets the whole time again.
+        var late = WhipMachine()
+        _ = late.publish(Self.publisher)
+        _ = late.answered("a", now: 0)
+        late.restarted(now: 15 * Self.second)
+        #expect(late.tick(.init(), now: 34 * Self.second) == [])
+        #expect(late.tick(.init(), now: 35 * Self.second).last == .finish)
+        late.restarted(now: 36 * Self.second)
+        #expect(late.isOver)
+    }
+
     @Test func theIngestIsDialledAgainForAWhile() {
         var machine = Self.live()
         machine.uplinkBegan()

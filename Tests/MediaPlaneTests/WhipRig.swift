@@ -29,6 +29,10 @@ extension WorkerRig where Command == WebRTCCommand, Report == WebRTCReport {
     var refusal: String? { first { if case .refused(let reason) = $0 { reason } else { nil } } }
     var end: String? { first { if case .ended(let reason, _) = $0 { reason } else { nil } } }
     var isConnected: Bool { reports.contains(.connected) }
+    /// The answers to ICE restarts.
+    var restarts: [String] {
+        reports.compactMap { if case .restarted(let fragment) = $0 { fragment } else { nil } }
+    }
     var figures: WebRTCFigures? {
         reports.lazy.compactMap { if case .figures(let figures) = $0 { figures } else { nil } }.last
     }
