@@ -155,12 +155,10 @@ func buildOrchestrator(
         registry: registry, history: history, settings: settings, params: params, pages: pages, overlays: overlays
     ).addRoutes(to: router)
     ParticipantController(registry: registry).addRoutes(to: router)
-    PreviewController(
-        registry: registry,
-        previews: thumbnails.flatMap { made in
-            made.maker.map { Previews(settings: made.settings, sockets: sockets, maker: $0) }
-        }
-    ).addRoutes(to: router)
+    let livePreviews = thumbnails.flatMap { made in
+        made.maker.map { Previews(settings: made.settings, sockets: sockets, maker: $0) }
+    }
+    PreviewController(registry: registry, previews: livePreviews).addRoutes(to: router)
     FeedController(registry: registry, listeners: services.listeners, numbers: services.numbers).addRoutes(to: router)
     TaskController(registry: registry, history: history, settings: settings, params: params)
         .addRoutes(to: router)
@@ -212,7 +210,8 @@ func buildOrchestrator(
     }
     if let wcs { cluster?.attach(wcs) }
     WCSController(
-        server: wcs, settings: settings, parser: hookParser, canvas: configuration.roomCanvas.canvas
+        server: wcs, settings: settings, parser: hookParser, canvas: configuration.roomCanvas.canvas,
+        previews: livePreviews
     ).addRoutes(to: router)
     let hundredms = try configuration.hundredms.map {
         try HMSDesk(

@@ -111,7 +111,7 @@ package enum RouteAccess: Hashable, Sendable {
             "POST /v1/subscriptions/{subscription}/test", "POST /v1/subscriptions/{subscription}/redeliver",
             "POST /v1/subscriptions/{subscription}/deliveries/{message}/redeliver")
         // Calls of Web Call Server's interface, in which only the name of a call says what it does.
-        add(.scope(.tasks), "POST /rest-api/{family}/{action}")
+        add(.scope(.tasks), "POST /rest-api/{family}/{action}", "POST /rest-api/{family}/{action}/{detail}")
         add(.scope(.read), "GET /rest-api/{family}/{action}")
         add(
             .scope(.layouts), "POST /v1/node/drain", "DELETE /v1/node/drain", "DELETE /v1/nodes/{node}",

@@ -6,7 +6,7 @@ import MixModel
 import RoomService
 import TextFormats
 
-/// `/rest-api/{family}/{action}`: the calls of Web Call Server's REST interface that have a counterpart here.
+/// `/rest-api/{family}/{action}`, and `/rest-api/stream/event/send`: the calls of Web Call Server's REST interface that have a counterpart here.
 ///
 /// Like all calls, they need a token: Web Call Server's own interface has no authentication.
 package struct WCSController: Sendable {
@@ -14,22 +14,30 @@ package struct WCSController: Sendable {
 
     private let actions: [String: Action]
 
-    /// - Parameter server: `nil` if the interface is off. Every call is then answered with 404.
-    package init(server: WCSServer?, settings: RoomSettingsReader, parser: EventParser, canvas: Canvas) {
-        actions = server.map { Self.actions($0, settings, parser, canvas) } ?? [:]
+    /// - Parameters:
+    ///   - server: `nil` if the interface is off. Every call is then answered with 404.
+    ///   - previews: Maker of snapshots; `nil` if the service makes none.
+    package init(
+        server: WCSServer?, settings: RoomSettingsReader, parser: EventParser, canvas: Canvas, previews: Previews?
+    ) {
+        actions = server.map { Self.actions($0, settings, parser, canvas, previews) } ?? [:]
     }
 
     package func addRoutes(to router: some RouterMethods<OrchestratorContext>) {
         router.get("rest-api/{family}/{action}", use: handle)
         router.post("rest-api/{family}/{action}", use: handle)
+        router.post("rest-api/{family}/{action}/{detail}", use: handle)
     }
 
     private static func actions(
-        _ server: WCSServer, _ settings: RoomSettingsReader, _ parser: EventParser, _ canvas: Canvas
+        _ server: WCSServer, _ settings: RoomSettingsReader, _ parser: EventParser, _ canvas: Canvas,
+        _ previews: Previews?
     ) -> [String: Action] {
         let registry = server.registry
         let names: WCSServer.Names = { server.names($0, app: $1) }
         let streams = WCSStreams(registry: registry, server: server)
+        let recordings = WCSRecordings(registry: registry, streams: streams)
+        let snapshots = WCSSnapshots(registry: registry, server: server, previews: previews)
         let connections = WCSConnections(server: server)
         let mixers = WCSMixers(registry: registry, canvas: canvas, names: names)
         let pushes = WCSPushes(registry: registry, settings: settings, mixers: mixers)
@@ -38,6 +46,10 @@ package struct WCSController: Sendable {
             "stream/find_all": { found(try await streams.list($0, filter: false)) },
             "stream/find": { found(try await streams.list($0, filter: true)) },
             "stream/terminate": { done(try await streams.stop($0)) },
+            "stream/startRecording": { done(try await recordings.start($0)) },
+            "stream/stopRecording": { done(try await recordings.stop($0)) },
+            "stream/snapshot": { json(.object(try await snapshots.make($0))) },
+            "stream/event/send": { done(try await streams.tell($0)) },
             "connection/find_all": { found(await connections.list($0)) },
             "connection/terminate": { done(try await connections.stop($0)) },
             "mixer/startup": { done(try await mixers.start($0)) },
@@ -55,7 +67,8 @@ package struct WCSController: Sendable {
     }
 
     @Sendable private func handle(_ request: Request, _ context: OrchestratorContext) async throws -> Response {
-        let name = try context.parameters.require("family") + "/" + context.parameters.require("action")
+        let parts = [try context.parameters.require("family"), try context.parameters.require("action")]
+        let name = (parts + [context.parameters.get("detail")].compactMap(\.self)).joined(separator: "/")
         guard let action = actions[name] else {
             throw HTTPProblem(
                 .notFound, "wcs-call-not-found", "There is no such call of Web Call Server's interface",

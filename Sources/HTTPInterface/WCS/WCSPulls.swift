@@ -27,7 +27,7 @@ struct WCSPulls: Sendable {
     }
 
     func list(_ call: WCSCall) async throws -> [JSONValue] {
-        try await streams(of: call.app) { _ in true }.map { names, stream in
+        try await Self.all(of: call.app, registry) { _, _ in true }.map { names, stream in
             .object([
                 "localMediaSessionId": .string(WCSStreams.id(of: names)),
                 "localStreamName": .string(WCSStreamName.text(names)), "uri": .string(StreamURL.redacted(stream.url)),
@@ -40,23 +40,28 @@ struct WCSPulls: Sendable {
     /// Removes all streams of the URI from their rooms.
     func stop(_ call: WCSCall) async throws {
         let uri = try call.required("uri", "the URL of a pull")
-        let found = try await streams(of: call.app) { $0.url.hasSameUTF8(as: uri) }
+        let found = try await Self.all(of: call.app, registry) { $1.url.hasSameUTF8(as: uri) }
         guard !found.isEmpty else {
             throw OrchestratorError.notFound(
                 "pull", StreamURL.redacted(uri), cure: "pulls are listed by /rest-api/pull/find_all")
         }
-        for (names, _) in found {
+        try await Self.remove(found.map(\.names), registry, at: call.receivedAt)
+    }
+
+    /// Removes pulled streams from their rooms.
+    static func remove(_ streams: [StreamNames], _ registry: RoomRegistry, at receivedAt: Int64) async throws {
+        for names in streams {
             let event = RoomEvent(
                 room: names.room, app: names.room.app.rawValue, source: "/rest-api/pull", id: UUID.quick().uuidString,
                 time: wallClock(), kind: .streamUnpublished(user: names.user, stream: names.stream, reason: nil))
-            _ = try await registry.owner(names.room).take(event, at: call.receivedAt)
+            _ = try await registry.owner(names.room).take(event, at: receivedAt)
         }
     }
 
-    private func streams(
-        of app: AppID, where isWanted: (LiveStream) -> Bool
-    ) async throws -> [(names: StreamNames, stream: LiveStream)] {
-        // Publishers of the service's own ingest are not pulls.
-        try await WCSStreams.all(of: app, registry) { isWanted($1) && IngestStreamURL($1.url) == nil }
+    /// Returns the wanted pulls of an app. Publishers of the service's own ingest are not pulls.
+    static func all(
+        of app: AppID, _ registry: RoomRegistry, where isWanted: (StreamNames, LiveStream) -> Bool
+    ) async throws(OrchestratorError) -> [(names: StreamNames, stream: LiveStream)] {
+        try await WCSStreams.all(of: app, registry) { isWanted($0, $1) && IngestStreamURL($1.url) == nil }
     }
 }

@@ -12,6 +12,8 @@ struct WCSStreams: Sendable {
 
     /// Maximum number of streams in an answer.
     static let most = 1000
+    /// Largest message for players, in bytes.
+    static let longestPayload = 64 << 10
 
     /// - Parameter filter: Whether the call's fields select the streams.
     func list(_ call: WCSCall, filter: Bool) async throws -> [JSONValue] {
@@ -45,15 +47,40 @@ struct WCSStreams: Sendable {
         guard !ids.isEmpty || name != nil else {
             throw InputError(.missingField, field: "mediaSessionId", expected: "the stream's identifier, or its name")
         }
-        let chosen = server.publishers(of: call.app).filter {
-            ids.contains($0.id) || name?.hasSameUTF8(as: WCSStreamName.text($0.names)) == true
+        func isChosen(_ id: String, _ names: StreamNames) -> Bool {
+            ids.contains(id) || name?.hasSameUTF8(as: WCSStreamName.text(names)) == true
         }
-        guard !chosen.isEmpty else {
+        let chosen = server.publishers(of: call.app).filter { isChosen($0.id, $0.names) }
+        let pulled = try await WCSPulls.all(of: call.app, registry) { names, _ in isChosen(Self.id(of: names), names) }
+        guard !chosen.isEmpty || !pulled.isEmpty else {
             throw OrchestratorError.notFound(
                 "stream", (name ?? ids.sorted().joined(separator: ", ")).shortened(toBytes: 100),
-                cure: "only streams of WCS clients can be ended here; end others where they are published")
+                cure: "only streams of WCS clients and pulls can be ended here; end others where they are published")
         }
         for publisher in chosen { await server.terminate(publisher) }
+        try await WCSPulls.remove(pulled.map(\.names), registry, at: call.receivedAt)
+    }
+
+    /// Returns the stream with this identifier in lists; `nil` if there is none.
+    func stream(_ id: String, of app: AppID) async throws(OrchestratorError) -> StreamNames? {
+        if let client = server.publishers(of: app).first(where: { $0.id.hasSameUTF8(as: id) }) { return client.names }
+        return try await Self.all(of: app, registry) { names, _ in Self.id(of: names).hasSameUTF8(as: id) }.first?.names
+    }
+
+    /// Sends data to all players of a stream.
+    func tell(_ call: WCSCall) async throws {
+        let name = try call.required("streamName", "the name of a stream, as in stream/find_all")
+        guard let target = server.target(name, app: call.app), case .participant = target, await server.isThere(target)
+        else {
+            throw OrchestratorError.notFound(
+                "stream", name.shortened(toBytes: 100), cure: "streams are listed by /rest-api/stream/find_all")
+        }
+        let payload = call.fields["payload"]
+        guard payload.map({ JSONText.of($0).utf8.count <= Self.longestPayload }) ?? true else {
+            throw InputError(
+                .invalidField, field: "payload", expected: "at most \(Self.longestPayload) bytes of JSON")
+        }
+        server.tell(target, "data", payload)
     }
 
     private func entry(

@@ -82,6 +82,20 @@ package final class Previews: Sendable {
         return try await picture(of: source.id, task.id)
     }
 
+    /// Returns the picture of a stream of the room, from any of its tasks that receives the stream.
+    package func stream(_ names: StreamNames, in state: RoomState) async throws(OrchestratorError) -> Picture {
+        guard !state.room.document.isHidden(names.user) else {
+            throw .noPicture("\(names.user) is hidden, and is not pulled")
+        }
+        let source = SourceID(user: names.user, stream: names.stream)
+        let task = state.tasks.first { task in
+            task.status?.onAir != nil
+                && task.machine.document.plan?.sources.contains { $0.id == source && $0.video } == true
+        }
+        guard let task else { throw .noPicture("no program that is on air has video of \(source)") }
+        return try await picture(of: source, task.id)
+    }
+
     /// Returns the recent loudness of the program and its sources.
     package func levels(of task: OwnedTask) async throws(OrchestratorError) -> [Level] {
         try Self.checkOnAir(task)
