@@ -24,6 +24,8 @@ public final class WebSocketClient: @unchecked Sendable {
     private let descriptor: Int32
     // The queue protects all state, since calls may block its thread.
     private let queue = DispatchQueue(label: "websocket")
+    /// Sends while `queue` waits for bytes.
+    private let sending = DispatchQueue(label: "websocket.sending")
     private var received: [UInt8] = []
     private var isAtEnd = false
     /// The server's answer to the handshake.
@@ -103,7 +105,7 @@ public final class WebSocketClient: @unchecked Sendable {
 
     /// Sends bytes unchanged, as many as the server accepts.
     public func send(raw bytes: [UInt8]) async {
-        await perform { client in
+        await perform(on: sending) { client in
             var sent = 0
             while sent < bytes.count {
                 let count = bytes[sent...].withUnsafeBytes {
@@ -140,11 +142,15 @@ public final class WebSocketClient: @unchecked Sendable {
         return frames
     }
 
-    public func disconnect() async { await perform { _ = shutdown($0.descriptor, Int32(SHUT_RDWR)) } }
+    public func disconnect() async {
+        await perform(on: sending) { _ = shutdown($0.descriptor, Int32(SHUT_RDWR)) }
+    }
 
-    private func perform<Value: Sendable>(_ body: @escaping @Sendable (WebSocketClient) -> Value) async -> Value {
+    private func perform<Value: Sendable>(
+        on other: DispatchQueue? = nil, _ body: @escaping @Sendable (WebSocketClient) -> Value
+    ) async -> Value {
         await withCheckedContinuation { continuation in
-            queue.async { continuation.resume(returning: body(self)) }
+            (other ?? queue).async { continuation.resume(returning: body(self)) }
         }
     }
 

@@ -116,14 +116,28 @@ final class WhipPublisher: Sendable {
     ///
     /// - Returns: The time at which the offer was posted, in ns of CLOCK_MONOTONIC.
     @discardableResult func publish() async throws -> Int64 {
+        // Behind a network, the service learns the client's address from its packets.
+        try await publish(namingCandidates: path == nil) { [service, shared, room, user] offer in
+            let answer = try await service.post(offer: offer, to: "/whip/\(room)/\(user)")
+            shared.state.withLock { $0.session = answer.session }
+            return answer.text
+        }
+    }
+
+    /// Publishes over other signalling than WHIP.
+    ///
+    /// - Parameters:
+    ///   - namesCandidates: Whether the offer contains the client's candidates.
+    ///   - exchange: Returns the answer to the offer.
+    @discardableResult func publish(
+        namingCandidates namesCandidates: Bool, _ exchange: (String) async throws -> String
+    ) async throws -> Int64 {
         let offer = shared.state.withLock { state in
-            // Behind a network, the service learns the client's address from its packets.
-            (state.offer ?? "") + (path == nil ? state.candidates.map { "a=\($0)\r\n" }.joined() : "")
+            (state.offer ?? "") + (namesCandidates ? state.candidates.map { "a=\($0)\r\n" }.joined() : "")
         }
         let begin = MonotonicClock.now()
-        let answer = try await service.post(offer: offer, to: "/whip/\(room)/\(user)")
-        shared.state.withLock { $0.session = answer.session }
-        peer.accept(try path?.lead(answer.text) ?? answer.text)
+        let answer = try await exchange(offer)
+        peer.accept(try path?.lead(answer) ?? answer)
         try await waitUntil(
             "\(user) is connected: \(shared.state.withLock { $0.failure ?? "" })", every: 2
         ) { shared.state.withLock { $0.isConnected } }
