@@ -1,9 +1,12 @@
 """Tests of what judges: a lost, repeated or late frame must be found. `PYTHONPATH=scripts python3 -m bench_media.tests`"""
+import http.server
+import threading
 import unittest
+import urllib.request
 
 from . import marks, report, rtmp
 from .canvas import Canvas, Pane
-from .cases import density
+from .cases import density, glass
 from .frames import copied, paced, quantile
 from .reader import Frame, Stream
 
@@ -121,6 +124,52 @@ class Marks(unittest.TestCase):
         self.assertEqual(Pane(0, 320, 360, 640).mark(source), (135, 595, 90))
         # A square keeps the middle of a portrait picture.
         self.assertEqual(Pane(0, 0, 360, 360).cut(source), (0, 280, 720, 720))
+
+
+class Glass(unittest.TestCase):
+    def test_what_the_page_tells(self):
+        figures, ratios = glass.judge({"delays": [80, 90, 100, 110], "drawn": 4, "unread": 0, "size": [640, 360]})
+        self.assertEqual((figures["wanted"], figures["lost"], figures["invalid"]), (4, 0, []))
+        self.assertEqual(ratios["pictures shown, share"], 1)
+        self.assertTrue(80 <= ratios["glass to glass p50 ms"] <= ratios["glass to glass p99 ms"] <= 110)
+
+    def test_pictures_that_are_not_shown(self):
+        figures, _ = glass.judge({"delays": [80], "drawn": 4, "unread": 2, "size": [640, 360]})
+        self.assertIn("1 of 4 pictures recognised, 2 without a number", figures["invalid"])
+        self.assertTrue(glass.judge({"delays": [], "drawn": 0, "unread": 0, "size": [0, 0]})[0]["invalid"])
+        self.assertEqual(glass.judge({"error": "no picture is shown"}), ({"invalid": ["no picture is shown"]}, {}))
+
+    def test_the_server_passes_offers_on(self):
+        service = http.server.HTTPServer(("127.0.0.1", 0), Echo)
+        threading.Thread(target=service.serve_forever, daemon=True).start()
+        server = glass.Server(service.server_address[1])
+        try:
+            base = f"http://127.0.0.1:{server.port}"
+            self.assertIn(b"<video", urllib.request.urlopen(base + "/?fps=30").read())
+            request = urllib.request.Request(base + "/whip/glass/alice", b"v=0", {"Origin": base})
+            with urllib.request.urlopen(request) as answer:
+                self.assertEqual((answer.status, answer.read()), (201, b"/whip/glass/alice application/sdp None v=0"))
+            urllib.request.urlopen(urllib.request.Request(base + "/result", b'{"drawn": 3}')).read()
+            self.assertEqual(server.result, {"drawn": 3})
+        finally:
+            server.end()
+            service.shutdown()
+            service.server_close()
+
+
+class Echo(http.server.BaseHTTPRequestHandler):
+    """Answers with what it was asked."""
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        text = f"{self.path} {self.headers['Content-Type']} {self.headers['Origin']} ".encode() + body
+        self.send_response(201)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+
+    def log_message(self, *_):
+        pass
 
 
 class Chunks(unittest.TestCase):

@@ -3,9 +3,9 @@
 `run` makes one run and returns {"rows": {side: figures}, "ratios": {title: number}}; a row with a non-empty list
 `invalid` is shown but is no part of any median.
 """
-from . import bypass, density, latency, mix, priority, switch, webrtc
+from . import bypass, density, glass, latency, mix, priority, switch, webrtc
 
-ALL = (bypass, mix, density, switch, latency, priority, webrtc)
+ALL = (bypass, mix, density, switch, latency, priority, webrtc, glass)
 
 # What `scripts/bench.sh media` without a case runs.
 EVERYTHING = (
@@ -20,4 +20,5 @@ EVERYTHING = (
     ["switch"],
     ["density"],
     ["webrtc"],
+    ["glass"],
 )
