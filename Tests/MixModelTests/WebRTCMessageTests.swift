@@ -24,4 +24,14 @@ import Testing
             try Self.read(#"{"ended":{"reason":"why","cause":"something_later"}}"#)
                 == .ended(reason: "why", cause: WebRTCEndCause(rawValue: "something_later")))
     }
+
+    /// Services and workers of earlier releases say nothing about private addresses, which are then not named.
+    @Test func privateAddressesAreAMatterOfThisRelease() throws {
+        let network = try JSONDecoder().decode(WebRTCNetwork.self, from: Data(#"{"addresses":[],"turn":[]}"#.utf8))
+        #expect(network == WebRTCNetwork() && network.namesPrivateAddresses == nil)
+        let viewer = try JSONDecoder().decode(PlayViewer.self, from: Data(#"{"id":"a","note":"n"}"#.utf8))
+        #expect(viewer == PlayViewer(id: "a", note: "n") && viewer.namesPrivateAddresses == nil)
+        let near = PlayViewer(id: "a", namesPrivateAddresses: true)
+        #expect(try JSONDecoder().decode(PlayViewer.self, from: JSONEncoder().encode(near)) == near)
+    }
 }
