@@ -73,7 +73,7 @@ public struct RoomEvent: Hashable, Codable, Sendable {
     /// `stream.unpublished board/camera: the page has ended it`. One line, with URLs redacted.
     public var account: String {
         guard case .streamUnpublished(_, _, let reason?) = kind, !reason.isEmpty else { return summary }
-        let words = URLRedaction.redact(OneLine.of(reason)).shortened(toBytes: Self.longestReason)
+        let words = OneLine.of(URLRedaction.redact(reason)).shortened(toBytes: Self.longestReason)
         return "\(summary): \(words)"
     }
 
