@@ -40,6 +40,24 @@ struct OverlayOrderTests {
         #expect(before.applying(difference) == after)
     }
 
+    /// An overlay that leaves from the front stays in front, and one that changes its place does so in the middle.
+    @Test func theOrderHoldsDuringTransitions() throws {
+        func order(_ before: [String], _ after: [String], at progress: Double) throws -> [String] {
+            let (old, new) = try (Self.scene(before.joined(separator: ",")), Self.scene(after.joined(separator: ",")))
+            return SceneTransition(from: old, to: new).scene(at: UnitFraction(progress)).overlays.map(\.id)
+        }
+        // The leaving one has the identifier of the new one.
+        #expect(
+            try order([Self.page(1, #", "z": 150"#), Self.page(2)], [Self.page(3)], at: 0.5)
+                == ["overlay-2", "overlay-1", "overlay-1…"])
+        let (before, after) = (
+            [Self.page(1, #", "z": 1"#), Self.page(2, #", "z": 2"#)],
+            [Self.page(1, #", "z": 3"#), Self.page(2, #", "z": 2"#)]
+        )
+        #expect(try order(before, after, at: 0.25) == ["overlay-1", "overlay-2"])
+        #expect(try order(before, after, at: 0.75) == ["overlay-2", "overlay-1"])
+    }
+
     /// Panes have a place on the same scale; an overlay is in front of those with the same one.
     @Test func overlaysLieBetweenPanes() throws {
         let overlays = [("behind", -1), ("between", 0), ("above", 1)].map { text, z in

@@ -39,7 +39,7 @@ public struct SceneTransition: Sendable {
         let eased = to.transition.easing.eased(progress)
         return Scene(
             canvas: to.canvas, background: to.background, panes: panes(at: eased),
-            overlays: overlays.compactMap { overlay(of: $0, at: eased) }, sound: to.sound,
+            overlays: overlays(at: eased), sound: to.sound,
             transition: to.transition)
     }
 }
@@ -91,14 +91,7 @@ extension SceneTransition {
                 result.append(shown)
             }
         }
-        // Insertion sort: stable, and the panes are almost always sorted already.
-        for index in result.indices.dropFirst() {
-            var place = index
-            while place > 0, result[place - 1].z > result[place].z {
-                result.swapAt(place - 1, place)
-                place -= 1
-            }
-        }
+        result.sortStably { $0.z }
         return result
     }
 }
@@ -151,7 +144,7 @@ extension SceneTransition {
     private static let mostOverlays = 16
 
     /// Pairs the overlays of both scenes. An overlay with the same content and size stays and may move; all others
-    /// fade.
+    /// fade. For equal `z` those that leave are behind the others.
     private static func pairs(_ old: [Overlay], _ new: [Overlay]) -> [Moving<Overlay>] {
         var waiting = old
         var taken = Set(new.map(\.id))
@@ -169,7 +162,13 @@ extension SceneTransition {
         return leaving + arriving
     }
 
-    private func overlay(of moving: Moving<Overlay>, at progress: UnitFraction) -> Overlay? {
+    private func overlays(at progress: UnitFraction) -> [Overlay] {
+        var result = overlays.map { overlay(of: $0, at: progress) }
+        result.sortStably { $0.level }
+        return result
+    }
+
+    private func overlay(of moving: Moving<Overlay>, at progress: UnitFraction) -> Overlay {
         switch moving {
         case .leaving(var overlay):
             overlay.opacity = .between(overlay.opacity, .zero, at: progress)
@@ -178,10 +177,26 @@ extension SceneTransition {
             overlay.opacity = .between(.zero, overlay.opacity, at: progress)
             return overlay
         case .staying(let old, var overlay):
+            // As with panes, the stacking order changes in the middle.
+            if progress.millionths < UnitFraction.one / 2 { overlay.z = old.z }
             overlay.opacity = .between(old.opacity, overlay.opacity, at: progress)
             overlay.x = UnitFraction.evenPixels(from: old.x, to: overlay.x, at: progress)
             overlay.y = UnitFraction.evenPixels(from: old.y, to: overlay.y, at: progress)
             return overlay
+        }
+    }
+}
+
+extension Array {
+    /// Sorts by a level; elements of equal levels keep their order. Insertion sort, since parts of a scene are few and
+    /// almost always sorted already.
+    fileprivate mutating func sortStably(by level: (Element) -> Int) {
+        for index in indices.dropFirst() {
+            var place = index
+            while place > 0, level(self[place - 1]) > level(self[place]) {
+                swapAt(place - 1, place)
+                place -= 1
+            }
         }
     }
 }
