@@ -160,6 +160,8 @@ extension PageSupervisor {
                 guard !state.isStopping else { return (nil as PageSession?, true) }
                 defer { state.sessions[opening.names] = session }
                 registry.services.pageNews.watch(opening.names.room)
+                // The reason is that of the page before, and no news of this one may come for a while.
+                registry.services.pageFaults.set(nil, of: opening.names)
                 return (state.sessions[opening.names], false)
             }
             old?.close()

@@ -176,9 +176,13 @@ package final class PageSupervisor: Service {
 
     /// Shows the state of a page in its room's tasks.
     private func told(_ page: PageState, of names: StreamNames, by id: String) {
-        guard state.withLock({ $0.sessions[names]?.id == id }) else { return }
-        registry.services.pageFaults.set(page.step == .onAir ? nil : page.reason, of: names)
-        guard page.step == .failing, let reason = page.reason else { return }
+        let isCurrent = state.withLock { state in
+            guard state.sessions[names]?.id == id else { return false }
+            // Under the lock, so that the reason of an earlier page never replaces that of its successor.
+            registry.services.pageFaults.set(page.step == .onAir ? nil : page.reason, of: names)
+            return true
+        }
+        guard isCurrent, page.step == .failing, let reason = page.reason else { return }
         let source = SourceID(user: names.user, stream: names.stream)
         registry.note(
             TimelineEntry(kind: .event, message: "page \(source) fails: \(reason)", cause: "the page"), in: names.room)
@@ -186,8 +190,10 @@ package final class PageSupervisor: Service {
 
     /// - Parameter id: The session that has ended. Another one may be in its place.
     private func forgetFault(of names: StreamNames, by id: String) {
-        let isReplaced = state.withLock { $0.sessions[names].map { $0.id != id } ?? false }
-        if !isReplaced { registry.services.pageFaults.set(nil, of: names) }
+        state.withLock { state in
+            let isReplaced = state.sessions[names].map { $0.id != id } ?? false
+            if !isReplaced { registry.services.pageFaults.set(nil, of: names) }
+        }
     }
 
     /// Removes a page that has ended by itself from its room.

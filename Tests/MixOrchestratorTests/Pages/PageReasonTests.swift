@@ -48,8 +48,9 @@ import Testing
             #expect(words.hasPrefix("no answer from") && !words.contains("S3CRET"), "\(words)")
             try await Self.waitForEntry("page board/camera fails: no answer from", bench)
             #expect(!(try await bench.call(.get, "/v1/tasks/auto-demo/timeline").text).contains("S3CRET"))
-            // The reason is that of the page, not of the stream: another page in its place has none.
-            try await Self.open("board", bench)
+            // The reason is that of the page, not of the stream: another page in its place has none, even before there
+            // is news of it.
+            try await Self.open("waits", bench)
             try await eventually("the error is still there") { try await Self.error(bench) == nil ? true : nil }
         }
     }

@@ -3,7 +3,8 @@ import Foundation
 /// A process in place of `mixworker page`. It is started by the service and speaks the messages of `PageMessage.swift`
 /// over the real socket, and reports at once that its page is on air. It runs no browser and sends no media.
 ///
-/// A page whose address ends in `/fails` is failing from then on, and one whose address ends in `/ends` ends itself.
+/// A page whose address ends in `/fails` is failing from then on, one whose address ends in `/ends` ends itself, and
+/// nothing is reported of one whose address ends in `/waits`.
 enum ScriptedPageWorker {
     /// Settings of a service that starts this worker.
     static func settings(in directory: String) throws -> [String: [String]] {
@@ -65,6 +66,8 @@ enum ScriptedPageWorker {
                     say({"prepared": {}})
                 elif kind == "publish":
                     address = values["_0"]["address"]
+                    if address.endswith("/waits"):
+                        continue
                     state["step"] = "on-air"
                     say({"state": {"_0": state}})
                     if address.endswith("/fails"):
