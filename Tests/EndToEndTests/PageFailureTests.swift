@@ -57,7 +57,7 @@ import Testing
             viewer.stop()
             let recording = await viewer.recording()
             #expect(recording.connections == 1 && recording.publisherLosses == 0)
-            try Self.judge(recording, failure, since: begin)
+            try await Self.judge(recording, failure, since: begin)
         }
     }
 
@@ -94,8 +94,9 @@ import Testing
         }
     }
 
-    private static func judge(_ recording: FLVRecording, _ failure: Failure, since begin: Int64) throws {
-        let pictures = try ProgramObservation(recording, ProbeConfiguration(publishers: [board])).pictures
+    private static func judge(_ recording: FLVRecording, _ failure: Failure, since begin: Int64) async throws {
+        let pictures = try await Probe.judgement(recording, ProbeConfiguration(publishers: [board])).observation
+            .pictures
         let seen = pictures.compactMap { picture in
             picture.arrival.map { (at: $0, isPage: picture.readings[board.id] != nil) }
         }
