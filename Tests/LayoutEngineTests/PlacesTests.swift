@@ -50,6 +50,16 @@ import Testing
         #expect(panes.last.map { $0.x + $0.width } == 1280)
     }
 
+    /// Only layouts set the text on the card of a stream that has stalled.
+    @Test func noTextIsOnTheCardOfAPlace() {
+        let places = [
+            Place(area: .canvas, z: 0, fit: .contain, occupant: person("a")),
+            Place(area: .canvas, z: 1, fit: .contain, occupant: person("b"), placeholder: "images/wait.png"),
+        ]
+        let panes = LayoutEngine.scene(of: places, heard: [], background: nil, canvas: .portrait).panes
+        #expect(panes.count == 2 && panes.allSatisfy { Card.Notice(of: $0, height: $0.height) == nil })
+    }
+
     @Test func aMatteIsPartOfWhatAMixerIsToldAndOfAPreview() {
         let place = Place(area: .canvas, z: 0, fit: .contain)
         let scene = LayoutEngine.scene(of: [place], heard: [person("a")], background: nil, canvas: .portrait)

@@ -42,7 +42,9 @@ extension LayoutEngine {
                     source: occupant?.source ?? "place-\(index + 1)", user: occupant?.user ?? "", x: rectangle.x,
                     y: rectangle.y, width: rectangle.width, height: rectangle.height, z: place.z, fit: place.fit,
                     isLive: isLive, fallback: fallback,
-                    card: Card(name: "", initials: "", colour: .black), matte: .black))
+                    card: Card(name: "", initials: "", colour: .black), matte: .black,
+                    // Whoever sets the places cannot set the text.
+                    reconnecting: ""))
         }
         let order = panes.indices.sorted { (panes[$0].z, $0) < (panes[$1].z, $1) }
         return Scene(
