@@ -222,7 +222,11 @@ class Service:
             "relay": {"keep": False}, "admission": {"cores": 0}, "overload": {"highestLevel": 0}, "log": {"level": "warning"},
         }))
         self.process = subprocess.Popen([program, "serve", "--config", str(configuration)])
-        wait_until(self._is_ready, "the service does not answer")
+        try:
+            wait_until(self._is_ready, "the service does not answer")
+        except BaseException:
+            self.stop()
+            raise
 
     def _is_ready(self):
         assert self.process.poll() is None, "the service has ended"
