@@ -244,6 +244,38 @@ import Testing
             #expect(try await a.call("GET", "/v1/layouts/mine").value("version") == "2")
         }
     }
+
+    /// A file that could not be replaced is no change of an operator, however many versions later it can be.
+    @Test(.enabled(if: getuid() != 0)) func anOutdatedFileIsReplacedWhenItCanBeWritten() async throws {
+        try await withCluster { start in
+            let a = try await start("a", nil)
+            let b = try await start("b", nil)
+            try makeDirectories([a, b])
+            for name in ["mine", "other"] {
+                #expect(try await a.call("PUT", "/v1/layouts/\(name)", layout("grid")).status == 201)
+            }
+            try await wait(for: 1, layout("grid"), at: b)
+            let other = "\(b.data)/layouts/other.json"
+            try await eventually { FileManager.default.fileExists(atPath: other) ? true : nil }
+            let directory = b.data + "/layouts"
+            try FileManager.default.setAttributes([.posixPermissions: 0o555], ofItemAtPath: directory)
+            defer { try? FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: directory) }
+            for algorithm in ["solo", "stack"] {
+                for name in ["mine", "other"] {
+                    #expect(try await a.call("PUT", "/v1/layouts/\(name)", layout(algorithm)).status == 200)
+                    let version = try await a.call("GET", "/v1/layouts/\(name)").value("version")
+                    try await eventually {
+                        try await b.call("GET", "/v1/layouts/\(name)").value("version") == version ? true : nil
+                    }
+                }
+            }
+            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: directory)
+            #expect(try await a.call("PUT", "/v1/layouts/mine", layout("solo", "later")).status == 200)
+            try await wait(for: 4, layout("solo", "later"), at: b)
+            #expect(try await a.call("DELETE", "/v1/layouts/other").status == 204)
+            try await eventually { FileManager.default.fileExists(atPath: other) ? nil : true }
+        }
+    }
 }
 
 /// A store that takes no versions of layouts while it is told so.

@@ -146,11 +146,14 @@ extension LayoutDirectory {
     /// - Parameter earlier: Content that the file may have.
     private func writeCopy(_ good: LayoutCatalogue.Good, replacing earlier: [UInt8]?) async {
         let name = good.version.layout
+        let stale = outdated[name]
         do throws(OrchestratorError) {
             try await offPool { [files] () throws(OrchestratorError) -> Void in
                 guard FileManager.default.fileExists(atPath: files.directory) else { return }
                 if case .good(_, let content) = files.read(name) {
-                    guard content != good.content, content == earlier else { return }
+                    guard content != good.content, content == earlier || files.isUnchanged(name, since: stale) else {
+                        return
+                    }
                 }
                 try files.prepare(good.content, name: name).replace()
             }
@@ -163,9 +166,14 @@ extension LayoutDirectory {
 
     /// Deletes this node's copy, unless the file holds another layout, which becomes the next version.
     private func deleteCopy(_ name: String, holding earlier: [UInt8]?) async {
+        let stale = outdated[name]
         do throws(OrchestratorError) {
             try await offPool { [files] () throws(OrchestratorError) -> Void in
-                if case .good(_, let content) = files.read(name), content != earlier { return }
+                if case .good(_, let content) = files.read(name), content != earlier,
+                    !files.isUnchanged(name, since: stale)
+                {
+                    return
+                }
                 _ = try files.delete(name)
             }
             outdated[name] = nil
@@ -215,5 +223,14 @@ extension LayoutDirectory {
             await writeCopy(good, replacing: earlier[name])
         }
         for (name, content) in earlier where layouts.entry(name) == nil { await deleteCopy(name, holding: content) }
+    }
+}
+
+extension LayoutFiles {
+    /// Whether a file that could not be replaced is still the same. Blocks.
+    ///
+    /// - Parameter stamp: The file's stamp at that time; `nil` if there is no such file.
+    fileprivate func isUnchanged(_ name: String, since stamp: Stamp?) -> Bool {
+        stamp != nil && self.stamp(of: name) == stamp
     }
 }
