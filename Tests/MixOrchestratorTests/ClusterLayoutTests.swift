@@ -191,6 +191,26 @@ import Testing
         }
     }
 
+    /// A node keeps the version before one that only a later release understands, also after a start.
+    @Test func aVersionOfALaterReleaseDoesNotCostTheOneBefore() async throws {
+        try await withCluster { start in
+            let a = try await start("a", nil)
+            #expect(try await a.call("PUT", "/v1/layouts/mine", layout("grid")).status == 201)
+            let later = NewLayoutVersion(
+                layout: "mine", number: 2, at: wallClock(), origin: .api, content: Array("of a later release".utf8))
+            _ = try await a.store.commit(StoreChange(layoutVersion: later))
+            try await eventually { a.log.text.contains("version 2 cannot be used here") ? true : nil }
+            try await wait(for: 1, layout("grid"), at: a)
+            try await a.stop()
+            let again = try await start("a", nil)
+            try await wait(for: 1, layout("grid"), at: again)
+            #expect(again.log.text.contains("version 2 cannot be used here"))
+            // Its number is taken.
+            #expect(try await again.call("PUT", "/v1/layouts/mine", layout("solo")).status == 200)
+            try await wait(for: 3, layout("solo"), at: again)
+        }
+    }
+
     /// A file that is saved without a database is in use at once, and stored later, unless another node was later.
     @Test func aFileThatWasNotStoredIsStoredLater() async throws {
         try await withDirectory { directory in

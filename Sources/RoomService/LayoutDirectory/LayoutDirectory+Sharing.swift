@@ -64,8 +64,7 @@ extension LayoutDirectory {
         guard let content = try await store.layoutContent(of: name, version: newest.number),
             let template = try? LayoutTemplate.decode(content, name: name)
         else {
-            logger.error(
-                "layout \(name): version \(newest.number) cannot be used here: a node of a later release has made it")
+            logUnusable(newest)
             unstored.remove(name)
             layouts.update { $0.remember(newest) }
             return
@@ -76,6 +75,14 @@ extension LayoutDirectory {
         let outcome = layouts.update { $0.adopt(good) }
         await writeCopy(good, replacing: own?.content)
         await tell(outcome, of: name, noticedAt: MonotonicClock.now())
+    }
+
+    private func logUnusable(_ version: LayoutVersion) {
+        logger.error(
+            """
+            layout \(version.layout): version \(version.number) cannot be used here: a node of a later release has made \
+            it
+            """)
     }
 
     /// Stores the version in use, which could not be stored when it was made, as the next version.
@@ -185,32 +192,34 @@ extension LayoutDirectory {
 
     // MARK: Start
 
-    /// Returns the contents of the files that hold an earlier version of their layout: it was changed at another node
-    /// while this one was not at work.
+    /// Returns the versions in the files that hold an earlier one of their layout: it was changed at another node while
+    /// this one was not at work.
     func earlierVersions(
         among readings: [(String, LayoutReading)]
-    ) async throws(StoreError) -> [String: [UInt8]] {
+    ) async throws(StoreError) -> [String: LayoutCatalogue.Good] {
         guard isShared else { return [:] }
-        var earlier: [String: [UInt8]] = [:]
+        var earlier: [String: LayoutCatalogue.Good] = [:]
         for (name, reading) in readings {
-            guard case .good(_, let content) = reading, layouts.entry(name)?.good?.content != content else { continue }
-            if try await hasVersion(content, of: name) { earlier[name] = content }
+            guard case .good(let template, let content) = reading, layouts.entry(name)?.good?.content != content,
+                let version = try await storedVersion(of: name, holding: content)
+            else { continue }
+            earlier[name] = LayoutCatalogue.Good(template: template, content: content, version: version)
         }
         return earlier
     }
 
-    private func hasVersion(_ content: [UInt8], of name: String) async throws(StoreError) -> Bool {
+    private func storedVersion(of name: String, holding content: [UInt8]) async throws(StoreError) -> LayoutVersion? {
         for version in try await store.layoutVersions(of: name, limit: Retention.layoutVersions)
         where version.length == content.count {
-            if try await store.layoutContent(of: name, version: version.number) == content { return true }
+            if try await store.layoutContent(of: name, version: version.number) == content { return version }
         }
-        return false
+        return nil
     }
 
     /// Puts the versions of the store into use whose layouts have no file here, or an earlier one.
     ///
-    /// - Parameter earlier: The contents of files that hold an earlier version.
-    func restoreShared(replacing earlier: [String: [UInt8]]) async throws(StoreError) {
+    /// - Parameter earlier: The versions in files that hold an earlier one.
+    func restoreShared(replacing earlier: [String: LayoutCatalogue.Good]) async throws(StoreError) {
         guard isShared else { return }
         for (name, entry) in layouts.catalogue.all where entry.isDeleted {
             guard let good = entry.good else { continue }
@@ -220,9 +229,18 @@ extension LayoutDirectory {
                 if events.first(where: { $0.kind != .rejected })?.kind == .deleted { continue }
             }
             _ = layouts.update { $0.adopt(good) }
-            await writeCopy(good, replacing: earlier[name])
+            await writeCopy(good, replacing: earlier[name]?.content)
         }
-        for (name, content) in earlier where layouts.entry(name) == nil { await deleteCopy(name, holding: content) }
+        // The newest versions of the others are no layouts.
+        for (name, good) in earlier where layouts.entry(name) == nil {
+            guard let newest = try await store.layoutVersions(of: name, limit: 1).first else { continue }
+            if newest.isDeletion == true {
+                await deleteCopy(name, holding: good.content)
+            } else {
+                logUnusable(newest)
+                _ = layouts.update { $0.adopt(good) }
+            }
+        }
     }
 }
 
