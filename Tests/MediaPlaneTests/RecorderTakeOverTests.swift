@@ -85,6 +85,10 @@ import Testing
         #expect(parts.number(of: settings.fileName(part: 12)) == 12)
         #expect(parts.number(of: alone) == nil)
         #expect(RecordingParts(bench.settings).number(of: settings.fileName(part: 1)) == nil)
+        var other = settings
+        other.recording.node = "b-2"
+        #expect(other.fileName(part: 1) == alone.replacing("-2.mp4", with: "-on-b~2d2.mp4"))
+        #expect(parts.number(of: other.fileName(part: 1)) == nil)
         settings.source = "alice/camera"
         #expect(settings.fileName(part: 1).hasSuffix("-on-b-alice~2fcamera.mp4"))
         #expect(FileName.isRecording(settings.fileName(part: 1)))

@@ -15,7 +15,8 @@ struct RecorderSettings: Hashable, Codable, Sendable {
     /// if any.
     var stem: String {
         var parts = [UTCTime(recording.settings.startedAt).compact, FileName.safe(recording.id)]
-        if let node = recording.node { parts.append("on-" + FileName.safe(node)) }
+        // Without a hyphen: part 2 at the node "mix" is not part 1 at the node "mix-2".
+        if let node = recording.node { parts.append("on-" + FileName.safe(node).replacing("-", with: "~2d")) }
         if let source { parts.append(FileName.safe(source.rawValue)) }
         return parts.joined(separator: "-")
     }
