@@ -237,6 +237,22 @@ import Testing
         }
     }
 
+    /// A store that does not answer does not keep a saved file from viewers.
+    @Test func aFileIsInUseBeforeTheStoreAnswers() async throws {
+        try await withDirectory { directory in
+            let store = RefusingStore()
+            let a = try await ClusterMember("a", in: directory, store: store, lease: .seconds(60))
+            try makeDirectories([a])
+            store.hangs.withLock { $0 = true }
+            defer { store.hangs.withLock { $0 = false } }
+            try await eventually { store.isAsked.withLock { $0 } ? true : nil }
+            try layout("grid").write(toFile: file(of: a), atomically: true, encoding: .utf8)
+            try await wait(for: 1, layout("grid"), at: a)
+            store.hangs.withLock { $0 = false }
+            try await a.stop()
+        }
+    }
+
     /// A node whose files cannot be written uses the versions of the store all the same, and does not take its old file
     /// for a new version.
     @Test(.enabled(if: getuid() != 0)) func aDirectoryThatCannotBeWrittenIsNotInTheWay() async throws {
@@ -298,10 +314,21 @@ import Testing
     }
 }
 
-/// A store that takes no versions of layouts while it is told so.
+/// A store that takes no versions of layouts, or does not say which it has, while it is told so.
 private final class RefusingStore: ForwardingTaskStore {
     let base: any TaskStore = MemoryTaskStore()
     let refuses = Mutex(false)
+    let hangs = Mutex(false)
+    /// Whether a caller was kept waiting.
+    let isAsked = Mutex(false)
+
+    func newestLayoutVersions() async throws(StoreError) -> [LayoutVersion] {
+        while hangs.withLock({ $0 }) {
+            isAsked.withLock { $0 = true }
+            try? await Task.sleep(for: .milliseconds(5))
+        }
+        return try await base.newestLayoutVersions()
+    }
 
     func commit(_ change: StoreChange) async throws(StoreError) -> CommitResult {
         guard change.layoutVersion == nil || !refuses.withLock({ $0 }) else {

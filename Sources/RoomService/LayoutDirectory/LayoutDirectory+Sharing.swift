@@ -9,10 +9,11 @@ import TaskStore
 /// later one is in use. A deleted file is no deletion: a disk that is lost must not take the layouts of all nodes along.
 extension LayoutDirectory {
     /// Puts into use what other nodes have stored, and stores what could not be stored before.
-    func takeShared() async {
+    ///
+    /// - Parameter newest: The newest version of each layout in the store.
+    func takeShared(_ newest: [LayoutVersion]) async {
         guard isShared else { return }
         do throws(StoreError) {
-            let newest = try await store.newestLayoutVersions()
             for version in newest { try await take(version) }
             for name in unstored.subtracting(newest.map(\.layout)).sorted() { try await storeAgain(name, after: 0) }
         } catch {

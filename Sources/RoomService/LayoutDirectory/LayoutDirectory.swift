@@ -33,8 +33,11 @@ package actor LayoutDirectory: Service {
     private nonisolated let mailbox: AsyncStream<Message>
     private nonisolated let inbox: AsyncStream<Message>.Continuation
     private nonisolated let waiting = Mutex(0)
-    /// Whether the mailbox has a `look`.
-    private nonisolated let isLookWaiting = Mutex(false)
+    /// Yields an element when other nodes may have changed layouts.
+    private nonisolated let looks: AsyncStream<Void>
+    private nonisolated let lookSignal: AsyncStream<Void>.Continuation
+    /// The newest versions in the store, if the mailbox has a `shared`.
+    private nonisolated let newest = Mutex<[LayoutVersion]?>(nil)
 
     private enum Message: Sendable {
         /// The file watch has findings.
@@ -42,8 +45,8 @@ package actor LayoutDirectory: Service {
         case image(ImageStore.News)
         /// The set of images shown by programs has changed.
         case imagesWanted
-        /// Other nodes may have changed layouts.
-        case look
+        /// The newest versions in the store were read.
+        case shared
         case put(NewLayout, Reply<Change>)
         case rollBack(String, version: Int, LayoutPrecondition, Reply<Change>)
         case delete(String, LayoutPrecondition, AppID, Reply<Void>)
@@ -98,6 +101,7 @@ package actor LayoutDirectory: Service {
             throw StartupError("the layouts directory \(directory) cannot be watched: \(error)")
         }
         (mailbox, inbox) = AsyncStream.makeStream()
+        (looks, lookSignal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     /// Reads the layouts, so that rooms can be planned. Call once, before `run`. A layout in use without a good file is
@@ -144,6 +148,7 @@ package actor LayoutDirectory: Service {
             group.addTask { [registry, inbox] in
                 for await _ in registry.services.needs.imageNews { inbox.yield(.imagesWanted) }
             }
+            group.addTask { await self.readNewest() }
             group.addTask { [images] in await images.run() }
             watch.start()
             await withGracefulShutdownHandler {
@@ -157,12 +162,23 @@ package actor LayoutDirectory: Service {
     }
 
     /// Looks for changes by other nodes, soon.
-    package nonisolated func look() {
-        let isFirst = isLookWaiting.withLock { isWaiting in
-            defer { isWaiting = true }
-            return !isWaiting
+    package nonisolated func look() { lookSignal.yield() }
+
+    /// Reads the newest versions for each look. The mailbox does not wait for a store that does not answer: a saved file
+    /// is on air without it.
+    private nonisolated func readNewest() async {
+        for await _ in looks {
+            do throws(StoreError) {
+                let versions = try await store.newestLayoutVersions()
+                let isFirst = newest.withLock { waiting in
+                    defer { waiting = versions }
+                    return waiting == nil
+                }
+                if isFirst { inbox.yield(.shared) }
+            } catch {
+                logger.debug("layouts of other nodes cannot be read: \(error)")
+            }
         }
-        if isFirst { inbox.yield(.look) }
     }
 
     // MARK: Requests
@@ -212,9 +228,12 @@ package actor LayoutDirectory: Service {
         case .files: await takeFindings()
         case .image(let news): await take(news)
         case .imagesWanted: await wantImages()
-        case .look:
-            isLookWaiting.withLock { $0 = false }
-            await takeShared()
+        case .shared:
+            let versions = newest.withLock { waiting in
+                defer { waiting = nil }
+                return waiting
+            }
+            await takeShared(versions ?? [])
         case .put(let new, let reply):
             reply.answer(await result { () throws(OrchestratorError) in try await perform(new) })
         case .rollBack(let name, let version, let precondition, let reply):
