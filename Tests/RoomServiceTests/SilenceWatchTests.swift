@@ -61,6 +61,25 @@ import Testing
         #expect(found.what == .silent && found.at == 15 * Self.second)
     }
 
+    /// A relay that drains waits for a recorder, or for a server that does not answer, and neither runs nor reports.
+    @Test func aWorkerThatWasToldToEndGetsFifteenSeconds() throws {
+        for readings in 0...1 {
+            var watch = SilenceWatch(at: 0, isExamined: true)
+            for _ in 0..<readings {
+                let now = watch.due
+                let needsProcess = watch.begin(at: now)
+                #expect(watch.judge(at: now, needsProcess ? Self.resting : nil) == nil)
+            }
+            watch.ends()
+            let found = try #require(
+                fault(of: watch, until: 60 * Self.second) { _ in
+                    Issue.record("it is examined")
+                    return nil
+                })
+            #expect(found.what == .silent && found.at >= 15 * Self.second && found.at < 18 * Self.second, "\(found)")
+        }
+    }
+
     /// The caller and the worker stand still together, as on a suspended machine: the first check after it must not end
     /// the worker, although nothing has arrived and it has not run.
     @Test(arguments: [2, 60, 3600]) func aStandstillOfTheCallerIsNoSilence(seconds: Int64) throws {

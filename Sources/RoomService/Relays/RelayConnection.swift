@@ -84,6 +84,7 @@ struct RelayConnection: Sendable {
                     for await _ in acceptance {}
                     try Task.checkCancellation()
                     for await command in commands {
+                        if case .drain = command { watch.ends() }
                         try await outbound.write(Self.line(command))
                         onSent(command)
                     }

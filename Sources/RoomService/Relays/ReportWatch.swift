@@ -15,6 +15,9 @@ final class ReportWatch: Sendable {
     /// Records that something has arrived.
     func heard() { watch.withLock { $0.heard(at: MonotonicClock.now()) } }
 
+    /// Records that the worker is told to end.
+    func ends() { watch.withLock { $0.ends() } }
+
     /// Never returns normally.
     ///
     /// - Throws: `RelayError.silent` when nothing has arrived for too long, or an error when the task is cancelled.

@@ -36,7 +36,7 @@ struct SilenceWatch: Sendable {
 
     /// Time of the next check.
     private(set) var due: Int64
-    private let isExamined: Bool
+    private var isExamined: Bool
     /// Time of the last report, later by the time for which the caller stood still since then.
     private var lastReport: Int64
     /// Whether this check is late, and whether the one before it was.
@@ -58,6 +58,13 @@ struct SilenceWatch: Sendable {
     /// Records that something has arrived.
     mutating func heard(at now: Int64) {
         lastReport = max(lastReport, now)
+        process = nil
+    }
+
+    /// Records that the worker was told to end. It then waits for files and connections to be closed, and reports nothing
+    /// meanwhile, although it is healthy: only `longest` applies from now on.
+    mutating func ends() {
+        isExamined = false
         process = nil
     }
 
