@@ -102,6 +102,18 @@ import Testing
         }
     }
 
+    /// The caller and the worker stand still together while the caller reads the worker's state, and the next check must
+    /// not follow at once: the worker has had no time to run since then.
+    @Test(arguments: [1, 2, 60]) func aStandstillWhileItReadsIsNoSilence(seconds: Int64) {
+        var watch = SilenceWatch(at: 0, isExamined: true)
+        let now = watch.due
+        let needsProcess = watch.begin(at: now)
+        #expect(needsProcess)
+        let readAt = now + seconds * Self.second
+        #expect(watch.judge(at: now, Self.resting, readAt: readAt) == nil)
+        #expect(watch.due == readAt + SilenceWatch.step)
+    }
+
     /// The machine is so busy that every check is late.
     @Test func aCallerThatIsAlwaysLateGivesAWorkerUp() throws {
         let found = try #require(

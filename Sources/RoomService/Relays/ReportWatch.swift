@@ -26,7 +26,10 @@ final class ReportWatch: Sendable {
             try await MonotonicClock.sleep(until: watch.withLock { $0.due })
             let now = MonotonicClock.now()
             let run = watch.withLock { $0.begin(at: now) } ? ProcessRun(of: process) : nil
-            if let fault = watch.withLock({ $0.judge(at: now, run) }) { throw RelayError.silent(fault.words) }
+            let readAt = MonotonicClock.now()
+            if let fault = watch.withLock({ $0.judge(at: now, run, readAt: readAt) }) {
+                throw RelayError.silent(fault.words)
+            }
         }
     }
 }

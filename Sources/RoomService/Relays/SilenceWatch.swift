@@ -84,7 +84,8 @@ struct SilenceWatch: Sendable {
     /// - Parameters:
     ///   - now: The time at which the check began.
     ///   - process: State of the worker's process; `nil` if it is not known.
-    mutating func judge(at now: Int64, _ process: ProcessRun?) -> Fault? {
+    ///   - readAt: The time at which that state had been read; `nil` if at once.
+    mutating func judge(at now: Int64, _ process: ProcessRun?, readAt: Int64? = nil) -> Fault? {
         let silence = now - lastReport
         guard silence >= patience else {
             due = lastReport + patience
@@ -92,7 +93,8 @@ struct SilenceWatch: Sendable {
         }
         let last = self.process
         self.process = process
-        due = now + (isExamined ? Self.step : Self.longStep)
+        // If the caller stands still while it reads, a worker that stood still with it gets time to run nevertheless.
+        due = max(now, readAt ?? now) + (isExamined ? Self.step : Self.longStep)
         // A caller that is late at every check gives a worker up all the same.
         if silence >= Self.longest, !isLate.now || isLate.before { return .silent }
         guard silence >= Self.stopped, !isLate.now, let earlier = last, let process else { return nil }
