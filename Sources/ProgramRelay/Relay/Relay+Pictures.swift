@@ -15,7 +15,10 @@ extension Relay {
         var oldest: (source: PulledSource, attempt: Int, since: MediaTime)?
         for source in sources.values where source.removedAt == nil && source.planned.video {
             for attempt in [source.attempt, source.probe?.attempt].compactMap(\.self) {
-                guard let since = source.watch(of: attempt)?.waitingSince(at: now) else { continue }
+                // A keyframe without a configuration cannot be examined, and would always be the oldest.
+                guard source.pictures(of: attempt) != nil,
+                    let since = source.watch(of: attempt)?.waitingSince(at: now)
+                else { continue }
                 if oldest.map({ since < $0.since }) ?? true { oldest = (source, attempt, since) }
             }
         }
