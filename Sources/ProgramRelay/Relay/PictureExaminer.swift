@@ -67,11 +67,14 @@ final class PictureExaminer {
             onExit: { _ in reader.end() })
     }
 
-    /// Returns the question that has been answered.
+    /// Records an answer.
+    ///
+    /// - Returns: The question; `nil` if none was asked, so that the process is not to be trusted.
     func answered() -> Question? {
-        defer { question = nil }
+        guard let answered = question?.what else { return nil }
+        question = nil
         pause = Self.pauses.first
-        return question?.what
+        return answered
     }
 
     /// Gives the process up. Another one is started after a pause, which grows with every failure.
@@ -98,6 +101,10 @@ final class PictureExaminer {
 
 /// Parses the answers of a process. Used only on the socket loop.
 private final class AnswerReader: @unchecked Sendable {
+    /// Maximum size of an answer, in bytes. A sample takes about 4 KiB; its process may be compromised, and the loop, which
+    /// feeds all programs, parses what it sends.
+    private static let longest = 64 << 10
+
     private var bytes: [UInt8] = []
     private var isOver = false
     private let onAnswer: @Sendable (PreviewAnswer?) -> Void
@@ -108,7 +115,7 @@ private final class AnswerReader: @unchecked Sendable {
         guard !isOver else { return }
         bytes += more
         while let length = PreviewWire.length(bytes) {
-            guard length <= PreviewAnswer.longest else { return end() }
+            guard length <= Self.longest else { return end() }
             guard bytes.count >= 4 + length else { return }
             guard let answer = PreviewAnswer(body: Array(bytes[4..<4 + length])) else { return end() }
             bytes.removeFirst(4 + length)

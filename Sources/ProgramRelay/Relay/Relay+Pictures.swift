@@ -43,7 +43,10 @@ extension Relay {
     func examined(_ answer: PreviewAnswer?, generation: Int) {
         guard generation == examiner.generation else { return }
         guard let answer else { return giveExaminerUp("it has ended", now: now) }
-        guard let question = examiner.answered(), let sample = answer.sample, let source = sources[question.source],
+        guard let question = examiner.answered() else {
+            return giveExaminerUp("it answers what it was not asked", now: now)
+        }
+        guard let sample = answer.sample, let source = sources[question.source],
             var watch = source.watch(of: question.attempt)
         else { return }
         watch.saw(sample, at: question.time)
