@@ -48,6 +48,8 @@ def _pause_relay(world):
     """Stops the relay for longer than it takes to be replaced."""
     _let_relay_age(world)
     _pause("relay", (6, 8))(world)
+    # Its successor began only when it was given up.
+    world.last_relay_loss += HANG_MS / 1000
 
 
 def _kill_ingest(world):

@@ -84,6 +84,13 @@ class Changes(unittest.TestCase):
             kill.assert_called_once()
         self.assertEqual(world.last_relay_loss, 105.0)
 
+    def test_the_successor_of_a_stopped_relay_begins_later(self):
+        world = mock.Mock(last_relay_loss=0.0)
+        world.random.uniform.return_value = 7
+        with mock.patch("time.monotonic", return_value=100.0), mock.patch("time.sleep"), mock.patch("os.kill"):
+            faults._pause_relay(world)
+        self.assertEqual(world.last_relay_loss, 103.0)
+
     def test_a_publisher_whose_server_is_killed_connects_again(self):
         world = mock.Mock()
         first, refused, last = mock.Mock(), mock.Mock(), mock.Mock()
