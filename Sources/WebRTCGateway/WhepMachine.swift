@@ -74,8 +74,13 @@ struct WhepMachine: Sendable {
     }
     var hasViewers: Bool { !viewers.isEmpty }
 
-    /// Returns the viewer as the service has described it.
-    func viewer(_ id: String) -> PlayViewer? { viewers[id]?.viewer }
+    /// Returns the network for a viewer. Whether it contains private addresses is decided for each viewer: the stream's
+    /// worker may have been started by a service with another configuration.
+    func network(of id: String) -> WebRTCNetwork {
+        var network = source?.network ?? WebRTCNetwork()
+        if let isTold = viewers[id]?.viewer.namesPrivateAddresses { network.namesPrivateAddresses = isTold }
+        return network
+    }
 
     mutating func play(_ source: PlaySource, now: Int64) -> [Action] {
         // A service that has taken over the worker repeats the command.

@@ -33,7 +33,6 @@ package final class WhepPlayback: StreamDuty, @unchecked Sendable {
 
     private var machine = WhepMachine()
     private var stream = PlayedStream()
-    private var network = WebRTCNetwork()
     private var feed: PlayedFeed?
     private var transcoder: OpusTranscoder?
     private var soundFailure: String?
@@ -93,7 +92,6 @@ package final class WhepPlayback: StreamDuty, @unchecked Sendable {
         for action in actions {
             switch action {
             case .open(let source):
-                network = source.network
                 feed = PlayedFeed(source.origin) { [weak self] event in self?.take(event) }
                 ticker.set(MonotonicClock.now() + Self.interval)
             case .dial: feed?.dial()
@@ -123,9 +121,7 @@ package final class WhepPlayback: StreamDuty, @unchecked Sendable {
             let viewing = try offer.viewing(of: stream.profile)
             let formats = WebRTCSender.Formats(
                 video: viewing.video?.format.payload, audio: viewing.audio?.format.payload)
-            var network = network
-            if machine.viewer(id)?.namesPrivateAddresses == true { network.namesPrivateAddresses = true }
-            let sender = WebRTCSender(formats, network: network, name: "viewer") { [weak self] event in
+            let sender = WebRTCSender(formats, network: machine.network(of: id), name: "viewer") { [weak self] event in
                 self?.take(event, of: id)
             }
             viewers[id] = Viewer(sender: sender, viewing: viewing)

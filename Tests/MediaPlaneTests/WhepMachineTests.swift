@@ -35,6 +35,22 @@ import Testing
         #expect(machine.all == ["b", "a", "c"].map { PlayViewer(id: $0, note: "n\($0)") })
     }
 
+    /// A worker survives the service that started it, and with it a change of `webrtc.privateAddresses`.
+    @Test(arguments: [nil, false, true] as [Bool?])
+    func eachViewerDecidesAboutPrivateAddresses(_ ofSource: Bool?) {
+        var machine = WhepMachine()
+        #expect(machine.network(of: "near") == WebRTCNetwork())
+        let network = WebRTCNetwork(publicAddress: "8.8.8.8", namesPrivateAddresses: ofSource)
+        _ = machine.play(
+            PlaySource(
+                stream: "s", origin: .program(socket: "/r.sock"), network: network, silence: 10, patience: 30), now: 0)
+        for (id, isTold) in [("near", true), ("far", false), ("old", nil)] as [(String, Bool?)] {
+            _ = machine.view(PlayViewer(id: id, namesPrivateAddresses: isTold), offer: "o")
+            #expect(machine.network(of: id).namesPrivateAddresses == isTold ?? ofSource, "\(id)")
+            #expect(machine.network(of: id).publicAddress == "8.8.8.8")
+        }
+    }
+
     @Test func viewersAreLimited() {
         var limits = WhepMachine.Limits()
         limits.mostViewers = 2

@@ -85,8 +85,8 @@ public struct PlayViewer: Hashable, Codable, Sendable {
     public var id: String
     /// Data that a later run of the service requires about the viewer, at most 256 bytes; opaque to the worker.
     public var note: String
-    /// Whether the viewer's answer may contain private addresses, even if those of other viewers must not; `nil`, in
-    /// messages of earlier releases, means false.
+    /// Whether the viewer's answer may contain private addresses; `nil`, in messages of earlier releases, leaves that to
+    /// the source's network.
     public var namesPrivateAddresses: Bool?
 
     public init(id: String, note: String = "", namesPrivateAddresses: Bool? = nil) {
