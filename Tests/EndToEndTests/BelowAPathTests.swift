@@ -76,6 +76,8 @@ struct BelowAPathTests {
         let environment = [
             "MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(HookingMediaServer.anyPort())",
             "MIXORCHESTRATOR_WEBRTC_WHIP": "on", "MIXORCHESTRATOR_WEBRTC_WHEP": "on",
+            // The proxy's clients do not count as local.
+            "MIXORCHESTRATOR_WEBRTC_PRIVATE_ADDRESSES": "all",
         ]
         try await Stage.run(environment: environment) { stage in
             let (proxy, place) = try await Self.proxy(of: stage.client.port, in: stage.directory)

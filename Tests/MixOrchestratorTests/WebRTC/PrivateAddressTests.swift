@@ -41,6 +41,18 @@ import TextFormats
         #expect(!WebRTCClient(request, address: "127.0.0.1").isLocal)
     }
 
+    /// A client chooses the host that a proxy passes on, so the host alone keeps no client of the example out.
+    @Test func theExampleOfAProxyNamesItself() throws {
+        let file = OpenAPIDocument.root.appendingPathComponent("deploy/README.md")
+        let text = try String(contentsOf: file, encoding: .utf8)
+        let example = try #require(text.firstMatch(of: /```nginx\n([^`]*)```/)?.1)
+        var request = HTTPRequest(method: .post, scheme: "http", authority: "localhost", path: "/whip/show/alice")
+        for header in example.matches(of: /proxy_set_header ([A-Za-z-]+)\s/) where header.1 != "Host" {
+            request.headerFields[try #require(HTTPField.Name(String(header.1)))] = "198.51.100.1"
+        }
+        #expect(!WebRTCClient(request, address: "127.0.0.1").isLocal)
+    }
+
     @Test(arguments: [("all", true), ("local", false), ("none", false)])
     func workersAreToldWhetherToNameThem(_ setting: String, _ isTold: Bool) async throws {
         try await withDirectory { directory in
