@@ -139,6 +139,10 @@ class Glass(unittest.TestCase):
         self.assertTrue(glass.judge({"delays": [], "drawn": 0, "unread": 0, "size": [0, 0]})[0]["invalid"])
         self.assertEqual(glass.judge({"error": "no picture is shown"}), ({"invalid": ["no picture is shown"]}, {}))
 
+    def test_doubts_about_processes_and_pictures_are_kept(self):
+        figures = glass.joined({"cpu": 7, "invalid": ["a process ended"]}, {"lost": 3, "invalid": ["3 lost"]})
+        self.assertEqual(figures, {"cpu": 7, "lost": 3, "invalid": ["a process ended", "3 lost"]})
+
     def test_the_server_passes_offers_on(self):
         service = http.server.HTTPServer(("127.0.0.1", 0), Echo)
         threading.Thread(target=service.serve_forever, daemon=True).start()

@@ -61,11 +61,13 @@ def run(stage, options, number):
         if server:
             server.end()
         side.end()
-    figures = row(window, side, None)
     shown, ratios = judge(result)
-    figures |= shown
-    figures["invalid"] = [*figures["invalid"], *shown["invalid"]]
-    return {"rows": {side.name: figures}, "ratios": ratios}
+    return {"rows": {side.name: joined(row(window, side, None), shown)}, "ratios": ratios}
+
+
+def joined(use, shown):
+    """Returns the side's figures with those of the page, and the reasons of both against the run."""
+    return use | shown | {"invalid": [*use["invalid"], *shown["invalid"]]}
 
 
 def judge(result):
