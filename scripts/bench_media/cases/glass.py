@@ -11,7 +11,7 @@ import threading
 import time
 
 from ..canvas import Canvas
-from ..errors import BenchError
+from ..errors import BenchError, Deadline
 from ..frames import quantile
 from ..measure import Window, row
 from ..processes import tail
@@ -54,7 +54,10 @@ def run(stage, options, number):
         side.service.wait_for(ROOM, "bypass", seconds=60)
         time.sleep(options.settle)
         window = Window(stage, [side], options.seconds)
-        result = wait_until(lambda: server.result, f"no result from the page: {tail(browser)}", 90, 0.5)
+        try:
+            result = wait_until(lambda: server.result, "no result from the page", 90, 0.5)
+        except Deadline as late:
+            raise BenchError(f"{late}: {tail(browser)}") from late
     finally:
         if browser:
             stage.processes.end(browser)
