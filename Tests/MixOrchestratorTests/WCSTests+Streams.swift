@@ -87,6 +87,17 @@ extension WCSTests {
             #expect(try await stage.rest("/rest-api/stream/startRecording", body) == "200")
             let relay = try await eventually { Self.recording(on: stage) }
             #expect(relay.task.name == "mixer-m1")
+            // One that runs continues; one that has failed begins anew, which needs another identifier.
+            let id = try #require(relay.plan?.outputs.recordings.first?.id)
+            relay.setRecordings([RecordingStatus(id: id, state: .recording)])
+            #expect(try await stage.rest("/rest-api/stream/startRecording", body) == "200")
+            #expect(relay.plan?.outputs.recordings.first?.id == id)
+            relay.setRecordings([RecordingStatus(id: id, state: .failed)])
+            try await eventually {
+                _ = try await stage.rest("/rest-api/stream/startRecording", body)
+                let now = Self.recording(on: stage)?.plan?.outputs.recordings.first?.id
+                return now != nil && now != id ? true : nil
+            }
             #expect(try await stage.rest("/rest-api/stream/stopRecording", body) == "200")
             #expect(try await stage.rest("/rest-api/stream/stopRecording", body).hasSuffix("404"))
         }

@@ -71,15 +71,24 @@ struct WCSRecordings: Sendable {
 
     private func record(_ mixer: TaskID, _ call: WCSCall, isOn: Bool) async throws {
         let (owner, _, _) = try await registry.task(mixer)
+        let over = try await endedRecording(of: mixer)
         var change = SettingsChange(task: mixer, summary: "recording \(isOn ? "requested" : "ended") by API") {
             current, _ throws(OrchestratorError) in
             guard isOn || current.recording != nil else { throw Self.unknown(mixer.name) }
             var changed = current
-            changed.recording = isOn ? RecordingSettings().following(current.recording) : nil
+            // A relay does not begin a recording again that is over.
+            let running = current.recording.flatMap { $0.id == over ? nil : $0 }
+            changed.recording = isOn ? RecordingSettings().following(running) : nil
             return changed
         }
         change.mayLeaveNoOutput = true
         _ = try await owner.configure(change, at: call.receivedAt)
+    }
+
+    /// Returns the identifier of the mix's recording if it has ended by itself or failed for good.
+    private func endedRecording(of mixer: TaskID) async throws -> String? {
+        let recordings = try await registry.snapshot(of: mixer)?.task(mixer)?.status?.outputs.recordings
+        return recordings?.last { $0.source == nil && ($0.state == .failed || $0.state == .ended) }?.id
     }
 
     private static func unknown(_ name: String) -> OrchestratorError {
