@@ -19,7 +19,8 @@ struct LocalDescription: Sendable {
 
         static let words =
             "This machine has no address that the client may be told: set webrtc.publicAddress to the address that "
-            + "clients connect to, or webrtc.turn, or webrtc.privateAddresses: all if clients reach its private ones."
+            + "clients connect to, or webrtc.turn, or webrtc.privateAddresses: all if clients reach its private ones, or "
+            + "webrtc.addresses: [127.0.0.1] if it has no network and all clients are on it."
     }
 
     private let limit: Int64
