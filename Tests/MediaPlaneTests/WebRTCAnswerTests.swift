@@ -76,24 +76,24 @@ struct WebRTCAnswerTests {
     }
 
     @Test func theFormatSaysWhatWasOfferedAndWhereToBegin() throws {
-        let text = try #require(try Self.answer(["192.0.2.7"]))
+        let text = try #require(try Self.answer(["8.8.8.8"]))
         let lines = text.split(separator: "\r\n")
         #expect(
             lines.contains("a=fmtp:102 packetization-mode=1;profile-level-id=42e01f;x-google-start-bitrate=2500"))
         #expect(lines.count { $0 == "a=fmtp:102 packetization-mode=1" } == 1, "the other section's is as it was")
         #expect(lines.filter { $0 == "a=inactive" }.count == 1 && lines.last == "a=inactive")
         #expect(lines.filter { $0 == "a=recvonly" }.count == 2)
-        let without = try #require(try Self.answer(["192.0.2.7"], rate: nil))
+        let without = try #require(try Self.answer(["8.8.8.8"], rate: nil))
         #expect(without.contains("a=fmtp:102 packetization-mode=1;profile-level-id=42e01f\r\n"))
         // One answer already has the parameters, and one has no parameters at all.
         let full = Self.made.replacing(
             "packetization-mode=1", with: "Profile-Level-ID=42e01f;x-google-start-bitrate=1")
         #expect(
-            try Self.answer(["192.0.2.7"], made: full)?.contains(
+            try Self.answer(["8.8.8.8"], made: full)?.contains(
                 "a=fmtp:102 Profile-Level-ID=42e01f;x-google-start-bitrate=1\r\n") ?? false)
         let bare = Self.made.replacing("a=fmtp:102 packetization-mode=1\r\n", with: "")
         #expect(
-            try Self.answer(["192.0.2.7"], made: bare)?.contains(
+            try Self.answer(["8.8.8.8"], made: bare)?.contains(
                 "a=recvonly\r\na=fmtp:102 packetization-mode=1;profile-level-id=42e01f;x-google-start-bitrate=2500\r\nm="
             )
                 ?? false)
