@@ -46,13 +46,14 @@ import Testing
         for player in [early, late] { player.stop() }
     }
 
-    @Test func whatGStreamerPublishesIsPlayed() async throws {
+    /// `rtmpsink` speaks through librtmp, the library of OBS and of many encoders.
+    @Test(arguments: ["rtmp2sink", "rtmpsink"]) func whatGStreamerPublishesIsPlayed(sink: String) async throws {
         let rig = try await IngestRig.start()
         defer { rig.stop() }
         try GStreamerRuntime.start()
         let pipeline = try Pipeline(
             "videotestsrc is-live=true ! video/x-raw,width=320,height=240,framerate=20/1 ! x264enc tune=zerolatency "
-                + "key-int-max=40 ! flvmux streamable=true name=mux ! rtmp2sink location=\(rig.publishURL("gst")) "
+                + "key-int-max=40 ! flvmux streamable=true name=mux ! \(sink) location=\(rig.publishURL("gst")) "
                 + "audiotestsrc is-live=true ! avenc_aac ! mux.", name: "publisher")
         try await pipeline.play()
         let player = try IngestPlayer(rig.pullURL("gst"))
