@@ -59,18 +59,25 @@ import Testing
             let player = try await stage.record("http://127.0.0.1:\(client.port)/live/\(stage.room).flv", as: "flv")
             let viewer = try await stage.watch()
 
-            // The publisher is killed without closing and back within the grace period: it has the same pane, and no
-            // destination is affected.
+            // The publisher is killed without closing and back within the grace period: it has the same pane, with its
+            // last picture or its card meanwhile, and no destination is affected.
+            try await viewer.receive(pictures: 20)
+            let panes = try await stage.waitForOnAir("mix", users: ["alice", "bob"]).panes
+            let begin = Int64(viewer.progress.timestamp)
             bob.kill9()
             try await waitUntil("bob's process is gone") { !bob.isRunning }
             try await Task.sleep(for: .seconds(1))
             #expect(try await stage.client.users(stage.room) == ["alice", "bob"], "the place is kept")
+            #expect(try await client.task(stage.room)?.state.panes == panes, "the pane is kept")
+            try await waitUntil("bob's stream has stalled") { try await Self.state(of: "bob", stage) != "live" }
             bob = try Self.publish("bob", 2, port, stage)
-            let before = try await stage.waitForOnAir("mix", users: ["alice", "bob"])
-            try await waitUntil("bob is live again") {
-                try await client.streamErrors(stage.room).isEmpty
-            }
+            try await waitUntil("bob is live again") { try await Self.state(of: "bob", stage) == "live" }
+            try await waitUntil("bob has no error") { try await client.streamErrors(stage.room).isEmpty }
             try await Task.sleep(for: .seconds(3))
+            try await viewer.receive(pictures: 60)
+            let before = try await stage.waitForOnAir("mix", users: ["alice", "bob"])
+            let end = Int64(viewer.progress.timestamp)
+            #expect(before.panes == panes, "\(before.panes), before \(panes)")
             #expect(before.outputs.map(\.reconnects) == [0], "\(before.outputs)")
 
             // The service is killed: publishers stay connected, and its successor finds their streams.
@@ -92,6 +99,9 @@ import Testing
             viewer.stop()
             let seen = await viewer.recording()
             #expect(seen.connections == 1, "the viewer was connected \(seen.connections) times")
+            try Self.checkPanes(
+                panes, of: ["alice": Self.source(1), "bob": Self.source(2)], away: "bob", in: seen,
+                begin...max(begin, end))
 
             // An end while no service runs is noticed afterwards.
             try await stage.killService()
