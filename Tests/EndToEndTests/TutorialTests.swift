@@ -7,7 +7,7 @@ import Testing
 /// event.
 @Suite(.serialized) struct TutorialTests {
     /// Replaces the page's ports and files by the test's, and its picture size by a quarter of the pixels, because two
-    /// encoders and a mixer of a debug build have two cores here, beside another test.
+    /// encoders and a mixer of a debug build have two cores here.
     private struct Place {
         var directory: URL
         var service = HookingMediaServer.anyPort()
@@ -80,6 +80,37 @@ import Testing
         """
     }
 
+    /// Judges the program at the CDN by the limits of the demo, as far as they apply to pictures without marks.
+    ///
+    /// - Parameters:
+    ///   - begin: Time of the program from which frames are a regular distance apart, in ms.
+    ///   - isSteady: Whether the program has switched only for bob. Otherwise, the machine was so busy that a publisher
+    ///     stalled: the last pictures of a group with B-frames may then be missing.
+    private static func judge(_ recording: FLVRecording, from begin: Int64, isSteady: Bool) async throws {
+        var limits = ProbeLimits.ofTests
+        limits.unreadable = .max
+        // Judged below, from `begin` on.
+        limits.audioGapMs = .infinity
+        limits.frozenMs = .infinity
+        let judgement = try await Probe.judgement(recording, ProbeConfiguration(publishers: [], limits: limits))
+        #expect(judgement.report.isWithinLimits, "\(judgement.report.table)")
+        let black = judgement.observation.pictures.filter { $0.isBlack && $0.time >= begin }
+        #expect(black.isEmpty, "\(black.count) black pictures from \(black.first?.time ?? 0) ms on")
+        let promised = ProbeLimits()
+        let timing = TimingAnalysis(try recording.trace())
+        let times = timing.videoTimes.filter { $0 >= begin }
+        let interval = try #require(TimingAnalysis.interval(of: times[...]))
+        // Decoding time and composition offset of a picture with B-frames are rounded to whole ms, each.
+        let tolerance = isSteady ? promised.videoGapMs + 2 : 3 * interval
+        let uneven = zip(times, times.dropFirst()).filter { abs(Double($1 - $0) - interval) > tolerance }
+        #expect(times.count > 120 && uneven.isEmpty, "\(times.count) pictures of \(interval) ms, but \(uneven)")
+        let last = try #require(times.last)
+        let sound = try #require(timing.worstAudioGap(in: begin...last))
+        let usual = sound.changesRate ? promised.audioGapAtRateChangeMs : promised.audioGapMs
+        let limit = isSteady ? usual : 3 * interval
+        #expect(abs(sound.deviation) <= limit, "\(sound)")
+    }
+
     @Test(.timeLimit(.minutes(8))) func theCommandsOfThePageMakeACoStream() async throws {
         let directory = try Workspace.makeDirectory()
         defer { try? FileManager.default.removeItem(at: directory) }
@@ -138,6 +169,15 @@ import Testing
                     throw EndToEndError("not \(kind) of \(users?.sorted() ?? []): \(String(describing: last))")
                 }
             }
+            // A viewer at the CDN from before the beginning, because this nginx does not wait for a keyframe.
+            let cdn = ProbeRecorder(
+                url: "rtmp://127.0.0.1:\(place.rtmp)/cdn/show", path: directory.appendingPathComponent("cdn.flv").path)
+            try cdn.start()
+            defer { cdn.stop() }
+            let statistics = ServiceClient(port: place.stat)
+            try await waitUntil("the viewer is at the CDN") {
+                (try? await statistics.request("GET", "/stat").text.contains("<name>show</name>")) == true
+            }
             _ = try publish("alice", blocks[3])
             try await waitForOnAir("bypass")
             let recorder = ProbeRecorder(
@@ -145,6 +185,8 @@ import Testing
                 path: directory.appendingPathComponent("show.flv").path)
             try recorder.start()
             try await waitUntil("alice is seen") { recorder.progress.timestamp > 2000 }
+            try await waitUntil("alice is seen at the CDN: \(cdn.progress)") { cdn.progress.videoTags > 60 }
+            let begin = Int64(cdn.progress.timestamp)
             let bob = try publish("bob", blocks[4])
             try await waitForOnAir("mix", ["alice", "bob"])
             let mixed = recorder.progress.timestamp
@@ -153,13 +195,21 @@ import Testing
             try await waitForOnAir("bypass")
             let alone = recorder.progress.timestamp
             try await waitUntil("alice is seen again") { recorder.progress.timestamp > alone + 2500 }
+            let shown = cdn.progress.videoTags
+            try await waitUntil("alice is seen again at the CDN: \(cdn.progress)") {
+                cdn.progress.videoTags > shown + 60
+            }
             recorder.stop()
+            cdn.stop()
             let trace = try await recorder.recording().trace()
             let times = trace.video.map(\.frame.dts.roundedMilliseconds)
             let longest = zip(times, times.dropFirst()).map { $1 - $0 }.max() ?? .max
             let shortest = zip(times, times.dropFirst()).map { $1 - $0 }.min() ?? .min
             print("\(times.count) pictures, \(shortest) to \(longest) ms apart")
             #expect(times.count > 60 && shortest > 0 && longest < 3000)
+            // The first one begins the program.
+            let switches = try await client.task("show")?.state.switches ?? []
+            try await Self.judge(await cdn.recording(), from: begin, isSteady: switches.count == 3)
             for path in ["/v1/rooms/show", "/v1/tasks/auto-show"] {
                 #expect(blocks[6].contains(path))
                 #expect(try await client.request("GET", path).status == 200)
