@@ -45,13 +45,9 @@ extension IngestTests {
                     width: Double(pane.width) * 0.15, height: Double(pane.height) * 0.1)
                 if !isPicture(seen, of: pane.user, source) { strange.append("\(pane.user) at \(time): \(seen as Any)") }
                 guard pane.user == away else { continue }
-                let placement = Placement(
-                    area: PixelRectangle(x: pane.x, y: pane.y, width: pane.width, height: pane.height),
-                    sourceWidth: source.width, sourceHeight: source.height, fit: .cover)
-                guard let mark = MarkDecoder.read(picture, at: placement)?.mark, mark.source == source.id,
-                    mark.counter != moves.last?.counter
+                guard let shown = Self.mark(of: source, in: pane, of: picture), shown.counter != moves.last?.counter
                 else { continue }
-                moves.append((time, mark.counter))
+                moves.append((time, shown.counter))
             }
         }
         let pause = zip(moves, moves.dropFirst()).map { $1.time - $0.time }.max() ?? 0
@@ -59,6 +55,14 @@ extension IngestTests {
         #expect(
             pictures > 60 && strange.isEmpty, "\(pictures) pictures; neither picture nor card: \(strange.prefix(10))")
         #expect(pause > 500, "\(away) was seen moving all the time: \(moves.map(\.time))")
+    }
+
+    /// Returns the mark of a publisher in its pane; `nil` if the pane shows another picture, or none.
+    static func mark(of source: SyntheticPublisher, in pane: ShownPane, of picture: Picture) -> SourceMark? {
+        let placement = Placement(
+            area: PixelRectangle(x: pane.x, y: pane.y, width: pane.width, height: pane.height),
+            sourceWidth: source.width, sourceHeight: source.height, fit: .cover)
+        return MarkDecoder.read(picture, at: placement).map(\.mark).flatMap { $0.source == source.id ? $0 : nil }
     }
 
     /// Returns whether a colour is the plain part of a publisher's picture, or the ground of the user's card.
