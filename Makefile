@@ -36,6 +36,7 @@ build: setup ## build everything except the tests
 	$(SWIFT) build $(SWIFTFLAGS)
 
 demo: build ## show bypass → mix → bypass on real streams and measure the seam; KEEP=1 keeps it running, CDN=nginx uses nginx
+	$(if $(filter nginx,$(CDN)),@deploy/setup.sh --nginx)
 	@deploy/demo.sh
 
 cluster: ## build, run three nodes on PostgreSQL with a synchronous standby on loopback, with a room that moves; KEEP=1 keeps them running
@@ -60,6 +61,7 @@ test-long: ## run the long form of some tests: a million rooms, 50000 malformed 
 	@scripts/attack.sh $(BUILD_DIR)/debug/mixorchestrator $(LONG_ATTACKS)
 
 soak: build ## run four rooms for MINUTES (60) and report processes that grow
+	@deploy/setup.sh --nginx
 	@scripts/soak.py --binary $(BUILD_DIR)/debug --minutes $(or $(MINUTES),60)
 
 run: build ## run the service with deploy/mixorchestrator.yaml (CONFIG=FILE for another file)
@@ -71,13 +73,16 @@ check: setup ## check format, warnings, module edges, folders, link line, script
 format: ## format the sources as `make check` requires
 	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks
 
-bench: setup ## benchmark the pure modules and the whole service, with optimisation
+bench: ## benchmark the pure modules and the whole service, with optimisation
+	@deploy/setup.sh --nginx
 	@scripts/bench.sh
 
-bench-media: setup ## compare bypass, mix, density, switches and latency with ffmpeg over RTMP: more than an hour
+bench-media: ## compare bypass, mix, density, switches and latency with ffmpeg over RTMP: more than an hour
+	@deploy/setup.sh --nginx
 	@scripts/bench.sh media
 
 chaos: build ## inject faults into a service on air for MINUTES (5), with SEED, and print their effects on a viewer
+	@deploy/setup.sh --nginx
 	@scripts/chaos.sh --minutes $(or $(MINUTES),5) $(if $(SEED),--seed $(SEED))
 
 fuzz: setup ## fuzz each of the eleven entry points for untrusted input with libFuzzer, for SECONDS_EACH (60)

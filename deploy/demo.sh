@@ -33,6 +33,11 @@ for program in curl ffmpeg jq; do
     command -v "$program" >/dev/null || die "$program is not installed: run deploy/setup.sh"
 done
 
+if [[ $cdn_kind == nginx ]]; then
+    "$here/media-server.sh" check 2>/dev/null ||
+        die "CDN=nginx needs nginx with its RTMP module: run \`deploy/setup.sh --nginx\`, or leave out CDN=nginx"
+fi
+
 work=$(mktemp -d "${TMPDIR:-/tmp}/mix-demo.XXXXXX")
 mkdir -p "$out"
 children=()

@@ -3,6 +3,7 @@
 #
 #   media-server.sh start DIRECTORY [RTMP_PORT [HTTP_PORT]]   prints RTMP_PORT=… HTTP_PORT=… PID=… for `eval`
 #   media-server.sh stop DIRECTORY
+#   media-server.sh check                                     exit 1 if nginx or its module is not installed
 #
 # Needs no root, and writes only to DIRECTORY. If a port is omitted or 0, a free one is chosen.
 set -euo pipefail
@@ -36,7 +37,7 @@ find_nginx() {
             return
         fi
     done
-    die "nginx is not installed: apt-get install nginx libnginx-mod-rtmp"
+    die "nginx is not installed: run deploy/setup.sh --nginx"
 }
 
 find_module() {
@@ -47,7 +48,7 @@ find_module() {
             return
         fi
     done
-    die "nginx has no RTMP module: apt-get install libnginx-mod-rtmp"
+    die "nginx has no RTMP module: run deploy/setup.sh --nginx"
 }
 
 # Whether the process runs. One that has ended stays known until its parent, often a container's init, asks for it.
@@ -122,5 +123,6 @@ stop() {
 case "${1:-}" in
     start) [[ $# -ge 2 ]] || die "start needs a directory" && start "${@:2}" ;;
     stop) [[ $# -eq 2 ]] || die "stop needs a directory" && stop "$2" ;;
-    *) die "usage: media-server.sh start DIRECTORY [RTMP_PORT [HTTP_PORT]] | stop DIRECTORY" ;;
+    check) find_nginx >/dev/null && find_module >/dev/null ;;
+    *) die "usage: media-server.sh start DIRECTORY [RTMP_PORT [HTTP_PORT]] | stop DIRECTORY | check" ;;
 esac

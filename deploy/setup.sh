@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Installs the packages that the build, the tests and the demo need on Debian 12, and no others. Returns quickly if all are
-# installed. Needs root or sudo only if a package is missing.
+# Installs the packages that the build, the demo and, with --tests, the tests need on Debian 12, and no others. Returns quickly if
+# all are installed. Needs root or sudo only if a package is missing.
 #
 #   deploy/setup.sh            install missing packages
-#   deploy/setup.sh --tests    also the browser for playback tests (290 MB), an RTSP server, a TURN server, and PostgreSQL's
-#                              server; tests that need one that is missing are skipped
-#   deploy/setup.sh --cluster  also PostgreSQL's server, for `make cluster`
+#   deploy/setup.sh --tests    also nginx, the browser for playback tests (290 MB), an RTSP server, a TURN server, and
+#                              PostgreSQL's server; tests that need one that is missing, other than nginx, are skipped
+#   deploy/setup.sh --nginx    also nginx with its RTMP module, for `make demo CDN=nginx`, benchmarks and fault tests
+#   deploy/setup.sh --cluster  also nginx, and PostgreSQL's server, for `make cluster`
 #   deploy/setup.sh --fonts    also fonts for names in other scripts, such as Chinese, Japanese and Korean, and for emoji (145 MB)
 #   deploy/setup.sh --pages    also the packages for web pages as sources: Chromium, a virtual display and a sound server (400 MB)
 #   deploy/setup.sh --check    only report missing packages; exit 1 if there are any
@@ -25,13 +26,15 @@ packages=(
     gstreamer1.0-libav gstreamer1.0-nice
     # Drawing: the font for which names and texts are measured, and the library that looks up fonts for characters.
     fonts-dejavu-core libfontconfig-dev
-    # The media server of the tests and of the demo, and their publishers.
-    nginx libnginx-mod-rtmp ffmpeg
+    # Publishers and viewers of the demo and of the tests.
+    ffmpeg
     # The scripts; valgrind counts instructions for `make check`.
     curl jq procps valgrind
     # The tests of the HTTP interface: schemathesis, in a virtual environment of its own.
     python3 python3-venv
 )
+# The media server and CDN of tests, benchmarks, the cluster on loopback, and the demo with CDN=nginx.
+nginx_packages=(nginx libnginx-mod-rtmp)
 # Web pages as sources: the browser, its display, its sound server, and a tool that starts it as another user.
 page_packages=(chromium xvfb pulseaudio gstreamer1.0-pulseaudio util-linux)
 # The packages for pages, an RTSP server for pulls, a TURN server, and a database server; tests start these servers
@@ -88,8 +91,8 @@ check_distribution() {
 }
 
 # --- Without starting services -----------------------------------------------------------------------------------
-# Debian starts a service when its package is installed. The tests and the demo run their own nginx from their own
-# directory, and the machine's port 80 is none of their business.
+# Debian starts a service when its package is installed. Tests and demo run their own nginx from their own directory, and
+# the machine's port 80 is none of their business.
 policy=/usr/sbin/policy-rc.d
 kept_policy=''
 
@@ -141,7 +144,7 @@ install_packages() {
     "${apt[@]}" install --yes --no-install-recommends "$@" </dev/null ||
         fail "'apt-get install' failed: see the messages above."
 
-    if [ "$had_nginx" = no ] && [ -d /run/systemd/system ]; then
+    if [ "$had_nginx" = no ] && is_installed nginx && [ -d /run/systemd/system ]; then
         # Nor shall it start with the machine.
         "${as_root[@]}" systemctl disable --quiet nginx.service || true
     fi
@@ -150,9 +153,10 @@ install_packages() {
     fi
 }
 
-install_fonts() {
+# In a process of its own, which allows services to start again when it ends.
+install_missing() {
     local missing=() package
-    for package in "${font_packages[@]}"; do is_installed "$package" || missing+=("$package"); done
+    for package in "$@"; do is_installed "$package" || missing+=("$package"); done
     [ ${#missing[@]} -eq 0 ] || (install_packages "${missing[@]}")
 }
 
@@ -167,12 +171,12 @@ install_test_packages() {
 # Before anything is installed: what is misspelt may have been meant to install nothing.
 check_arguments() {
     case ${1:-} in
-    '' | --tests | --cluster | --fonts | --pages | --check) ;;
+    '' | --tests | --nginx | --cluster | --fonts | --pages | --check) ;;
     -h | --help)
         sed -n 's/^#   //p' "$0"
         exit 0
         ;;
-    *) fail "found $1; expected --tests, --cluster, --fonts, --pages, --check, or --help." ;;
+    *) fail "found $1; expected --tests, --nginx, --cluster, --fonts, --pages, --check, or --help." ;;
     esac
     [ $# -le 1 ] || fail "found $*; expected one option at a time."
 }
@@ -192,14 +196,14 @@ main() {
         install_packages "${missing[@]}"
         say "done"
     fi
-    # Each in a process of its own, which allows services to start again when it ends.
+    case ${1:-} in
+    --tests | --nginx | --cluster) install_missing "${nginx_packages[@]}" ;;
+    esac
     if [ "${1:-}" = --tests ]; then install_test_packages; fi
-    if [ "${1:-}" = --cluster ]; then is_installed postgresql || (install_packages postgresql); fi
-    if [ "${1:-}" = --fonts ]; then install_fonts; fi
+    if [ "${1:-}" = --cluster ]; then install_missing postgresql; fi
+    if [ "${1:-}" = --fonts ]; then install_missing "${font_packages[@]}"; fi
     if [ "${1:-}" = --pages ]; then
-        local pages=() package
-        for package in "${page_packages[@]}"; do is_installed "$package" || pages+=("$package"); done
-        [ ${#pages[@]} -eq 0 ] || (install_packages "${pages[@]}")
+        install_missing "${page_packages[@]}"
         say "web pages can be shown: set pages.enabled in the configuration (docs/pages.md)"
         exit 0
     fi

@@ -28,7 +28,7 @@ def find_nginx():
     nginx = shutil.which("nginx") or "/usr/sbin/nginx"
     module = next((path for path in _MODULES if os.path.exists(path)), None)
     if not os.access(nginx, os.X_OK) or not module:
-        raise BenchError("nginx with the RTMP module is not installed: run deploy/setup.sh")
+        raise BenchError("nginx with the RTMP module is not installed: run deploy/setup.sh --nginx")
     return nginx, module
 
 

@@ -87,7 +87,7 @@ struct HookingMediaServer {
             at: directory.appendingPathComponent("tmp"), withIntermediateDirectories: true)
         let modules = ["/usr/lib/nginx/modules/ngx_rtmp_module.so", "/usr/share/nginx/modules/ngx_rtmp_module.so"]
         guard let module = modules.first(where: { FileManager.default.fileExists(atPath: $0) }) else {
-            throw EndToEndError("nginx has no RTMP module: run deploy/setup.sh")
+            throw EndToEndError("nginx has no RTMP module: run deploy/setup.sh --nginx")
         }
         let statistics = stat.map { port in
             """
