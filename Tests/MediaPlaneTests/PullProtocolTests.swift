@@ -42,6 +42,13 @@ import Testing
         #expect(["gopher://127.0.0.1:1/x.flv", "rtmp", "rtmp:/h/a/b", ""].allSatisfy { kind($0) == nil })
     }
 
+    /// Sources that read HTTP or RTMP run in the relay; what reads media is our own or runs in a process of its own.
+    @Test func noDemuxerRunsInTheRelay() {
+        let inside = PullProtocols.all.filter { !($0 is any WorkerPullKind.Type) }
+        #expect(Set(inside.flatMap { kind in kind.elements.map { $0.name } }) == ["rtmp2src", "souphttpsrc"])
+        #expect(PullSchemes.withCredentials.allSatisfy { !$0.hasPrefix("rtmp") }, "rtmp2src would meet strangers")
+    }
+
     /// Port 1 has no listener.
     @Test func everyKindOpensAndEndsOnceInWordsWithoutTheKey() async throws {
         for kind in PullProtocols.all {
