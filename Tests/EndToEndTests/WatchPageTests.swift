@@ -1,0 +1,72 @@
+import Foundation
+import Testing
+
+@testable import LayoutEngine
+@testable import ViewerProbe
+
+/// The page for viewers in Chromium while it plays a program, used as a person does.
+@Suite(.serialized, .enabled(if: Browser.executable != nil, "chromium is not installed: run deploy/setup.sh --tests"))
+struct WatchPageTests {
+    private static let player = "document.querySelector('#player')"
+    /// Whether the page plays, and has shown some pictures.
+    private static let plays = "\(player).state === 'playing' && \(player).figures.presented > 20"
+    /// The names over the picture that are visible to everyone, as elements.
+    private static let names = "[...document.querySelectorAll('#names .pane .name')]"
+
+    /// Returns whether the player shows this sentence instead of a picture.
+    private static func says(_ sentence: String) -> String {
+        // The page's scripts may not have run yet.
+        let part = "\(player).shadowRoot?.querySelector"
+        return "\(part)('.message')?.hidden === false && \(part)('.text').textContent === '\(sentence)'"
+    }
+
+    private static func open(_ stage: Stage, _ rest: String = "", width: Int = 1400) async throws -> BrowserPage {
+        try await BrowserPage.open(
+            "http://127.0.0.1:\(stage.client.port)/watch/\(stage.room)\(rest)", in: stage.directory, width: width)
+    }
+
+    private static func publish(_ name: String, _ id: Int, on stage: Stage) async throws {
+        try await stage.publish(name, SyntheticPublisher(id: id, width: 360, height: 640, gopSeconds: 1))
+    }
+
+    /// A program that needs a signature plays with a signed link. Without one, or with an expired one, the page says
+    /// what is wrong with the link.
+    @Test(.timeLimit(.minutes(10))) func aSignedProgramPlays() async throws {
+        let key = "0123456789abcdef"
+        try await Stage.run(environment: ["MIXORCHESTRATOR_PLAYBACK_KEY": key]) { stage in
+            try await Self.publish("alice", 1, on: stage)
+            try await stage.open(host: "alice")
+            let path = "/live/\(stage.room).flv"
+            /// Returns the query of the program's signed URL.
+            func signed(seconds: Int) async throws -> String {
+                let url = "http://127.0.0.1:\(stage.client.port)\(path)"
+                let signing = try ManagedProcess(
+                    "sign-url-\(seconds)", Workspace.executable("mixorchestrator"),
+                    ["sign-url", url, "--key", key, "--ttl", "\(seconds)"], in: stage.directory)
+                try await waitUntil("the URL is signed") { !signing.isRunning }
+                return String(signing.messages().trimmingCharacters(in: .whitespacesAndNewlines).dropFirst(url.count))
+            }
+            let page = try await Self.open(stage, try await signed(seconds: 600))
+            try await page.wait(for: Self.plays)
+            try await page.wait(for: "\(Self.names).map(one => one.textContent).join() === 'alice'")
+            // The number of viewers is read with the same signature.
+            try await page.wait(for: "document.querySelector('#viewers:not([hidden])')?.textContent === '1 watching'")
+            #expect(await page.complaints == [])
+            await page.close()
+
+            let expired = try await signed(seconds: 1)
+            try await waitUntil("the signature has expired") {
+                try await stage.client.request("HEAD", path + expired).status == 403
+            }
+            for (query, sentence) in [
+                ("", "This link is not valid for this program. Ask for a new one."),
+                (expired, "This link has expired. Ask for a new one."),
+            ] {
+                let page = try await Self.open(stage, query)
+                try await page.wait(for: Self.says(sentence))
+                #expect(await page.complaints == [])
+                await page.close()
+            }
+        }
+    }
+}
