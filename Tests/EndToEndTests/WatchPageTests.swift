@@ -69,4 +69,42 @@ struct WatchPageTests {
             }
         }
     }
+
+    /// Labels, roles, headings, focus order, contrast and reflow are right beside a picture, with names over it and the
+    /// player's bar, at the size of a desktop and of a phone.
+    @Test(.timeLimit(.minutes(12))) func thePlayingPageIsAccessible() async throws {
+        try await Stage.run { stage in
+            try await Self.publish("alice", 1, on: stage)
+            try await stage.open(host: "alice")
+            for width in [1400, 390] {
+                let page = try await Self.open(stage, width: width)
+                try await page.wait(for: Self.plays)
+                try await page.wait(for: "document.querySelector('#badge.live') && \(Self.names).length === 1")
+                try await page.wait(for: "document.querySelector('#viewers:not([hidden])')")
+                // The bar and the names are there while the pointer moves. The card is that of the name.
+                let _: Bool = try await page.evaluate(
+                    """
+                    (() => {
+                      setInterval(() => \(Self.player).dispatchEvent(new PointerEvent("pointermove")), 200);
+                      \(Self.names)[0].click();
+                      return true;
+                    })()
+                    """)
+                try await page.wait(
+                    for: """
+                        ["#names .card button", "#player"].map(one => document.querySelector(one))
+                          .map(one => one?.shadowRoot?.querySelector(".live") ?? one)
+                          .every(one => one?.checkVisibility({ visibilityProperty: true, opacityProperty: true }))
+                        """)
+                #expect(try await page.faults() == [], "\(width)")
+                // The checker reads the trees of the player too.
+                let _: Bool = try await page.evaluate(
+                    "(\(Self.player).shadowRoot.querySelector('.bar').append(document.createElement('button')), true)")
+                let faults = try await page.faults()
+                #expect(faults.contains { $0.contains("has no accessible name") }, "\(faults)")
+                #expect(await page.complaints == [])
+                await page.close()
+            }
+        }
+    }
 }
