@@ -107,4 +107,42 @@ struct WatchPageTests {
             }
         }
     }
+
+    /// When the stream stops for a while, the page says that it waits, and the player reports the length of the
+    /// interruption once the stream goes on.
+    @Test(.timeLimit(.minutes(8))) func aStallIsReported() async throws {
+        try await Stage.run { stage in
+            try await Self.publish("alice", 1, on: stage)
+            try await stage.open(host: "alice")
+            let page = try await Self.open(stage)
+            try await page.wait(for: Self.plays)
+            let _: Bool = try await page.evaluate(
+                """
+                (() => {
+                  window.stalls = [];
+                  \(Self.player).addEventListener("stall", event => stalls.push(event.detail.seconds));
+                  return true;
+                })()
+                """)
+            // The program goes on meanwhile, but viewers receive nothing.
+            let service = stage.service.identifier
+            kill(service, SIGSTOP)
+            do {
+                try await page.wait(for: "\(Self.player).message === 'Buffering…'")
+            } catch {
+                kill(service, SIGCONT)
+                throw error
+            }
+            kill(service, SIGCONT)
+            try await page.wait(for: "stalls.length > 0 && \(Self.player).state === 'playing'")
+            let stalls: [Double] = try await page.evaluate("stalls")
+            print("stalls in s: \(stalls)")
+            #expect(stalls.allSatisfy { $0 > 0 && $0 < 60 }, "\(stalls)")
+            let total: [Double] = try await page.evaluate(
+                "[\(Self.player).figures.waits, \(Self.player).figures.stalled]")
+            #expect(total[0] >= 1 && total[1] >= stalls[0] * 1000 - 1, "\(total)")
+            #expect(await page.complaints == [])
+            await page.close()
+        }
+    }
 }
