@@ -145,4 +145,42 @@ struct WatchPageTests {
             await page.close()
         }
     }
+
+    /// A browser without a decoder for H.265 says so, and plays again on request once the program is H.264.
+    @Test(.timeLimit(.minutes(12))) func aProgramWithoutADecoderIsExplained() async throws {
+        // Small, because an encoder of H.265 and a browser share two cores.
+        try await Stage.run(canvas: Canvas(width: 360, height: 640, fps: 20)) { stage in
+            try await Self.publish("alice", 1, on: stage)
+            try await Self.publish("bob", 2, on: stage)
+            try await stage.open(host: "alice")
+            let asked = try await stage.client.request(
+                "PATCH", "/v1/tasks/auto-\(stage.room)",
+                json: #"{"program": {"encoding": {"videoCodec": "h265", "gopFrames": 20}}}"#,
+                headers: ["If-Match": "*"])
+            #expect(asked.status == 200 && asked.text.contains("h265"), "\(asked.text)")
+            try await stage.join("bob")
+            try await stage.waitForOnAir("mix", users: ["alice", "bob"])
+            let page = try await Self.open(stage)
+            let hasDecoder: Bool = try await page.evaluate(
+                #"MediaSource.isTypeSupported('video/mp4; codecs="hvc1.1.6.L63.90"')"#)
+            if hasDecoder {
+                try await page.wait(for: Self.plays)
+            } else {
+                try await page.wait(
+                    for: Self.says(
+                        "This program is in H.265, which this browser cannot play. "
+                            + "Try Safari, or Chrome or Edge on a device with hardware decoding."))
+            }
+            try await stage.leave("bob")
+            try await stage.waitForOnAir("bypass")
+            if !hasDecoder {
+                let again = "\(Self.player).shadowRoot.querySelector('.again')"
+                #expect(try await page.evaluate("\(again).checkVisibility()", as: Bool.self))
+                let _: Bool = try await page.evaluate("(\(again).click(), true)")
+            }
+            try await page.wait(for: Self.plays)
+            #expect(await page.complaints == [])
+            await page.close()
+        }
+    }
 }
