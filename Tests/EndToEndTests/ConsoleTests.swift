@@ -316,10 +316,18 @@ struct ConsoleTests {
                       return true;
                     })()
                     """)
-                let buttons = "[...document.querySelectorAll('button:not(:disabled)')]"
-                try await page.wait(for: "\(buttons).some(one => one.textContent === 'Take on air')")
+                // The editor plans its picture twice, and the measurement is that of a quiet machine.
+                var picture = ""
+                try await waitUntil("the picture stays as it is", every: 300) {
+                    let before = picture
+                    picture = try await page.evaluate("document.querySelector('.canvas img').src")
+                    return picture == before
+                }
+                let buttons = "[...document.querySelectorAll('button:not(:disabled, [aria-busy])')]"
+                let take = "\(buttons).find(one => one.textContent === 'Take on air')"
+                try await page.wait(for: take)
                 let clicked = ContinuousClock.now
-                try await page.click("Take on air")
+                let _: Bool = try await page.evaluate("(\(take).click(), true)")
                 try await waitUntil("the pane is on air one step on", every: 5) {
                     panes = try await stage.waitForOnAir("mix", users: ["alice", "bob"]).panes
                     return panes != shown
@@ -327,8 +335,8 @@ struct ConsoleTests {
                 waits.append((ContinuousClock.now - clicked) / .milliseconds(1))
             }
             print("take to air in ms: \(waits.map { $0.rounded() })")
-            // The printed figure is the result; a busy machine takes several times as long.
-            #expect(waits.sorted()[2] < 5000, "\(waits)")
+            // Other work on the machine delays single ones.
+            #expect(waits.sorted()[2] <= 300 && waits.allSatisfy { $0 <= 1500 }, "\(waits)")
             #expect(await page.complaints == [])
             await page.close()
         }
