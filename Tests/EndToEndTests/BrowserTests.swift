@@ -1,3 +1,4 @@
+import EncodedMedia
 import Foundation
 import TestSupport
 import Testing
@@ -117,6 +118,8 @@ struct BrowserTests {
             try await waitUntil("the page names alice: \(String(describing: latest()))") {
                 latest()?.names == ["alice"] && latest()?.people == "On air: alice"
             }
+            let began = MonotonicClock.now()
+            let first = try #require(latest())
             var pauses: [String: [Int]] = [:]
             /// Counts the player's pauses from now to three seconds after the switch.
             func count(_ kind: String, _ change: () async throws -> Void) async throws {
@@ -151,6 +154,13 @@ struct BrowserTests {
             for (kind, found) in pauses { #expect(found.sorted()[(found.count - 1) / 2] == 0, "\(kind): \(found)") }
             // No single pause is long; the pauses at switches are counted above.
             #expect(watched.longest < 4000, "\(watched)")
+            // While the machine does not stand still, nor does the picture.
+            let standstills = MachineWatch.shared.standstills(in: began...MonotonicClock.now())
+            print(standstills.joined(separator: "\n"))
+            if standstills.isEmpty {
+                #expect(watched.waits == first.waits && watched.slow <= first.slow + 1, "\(first) \(watched)")
+                #expect(watched.longest <= max(first.longest, 500), "\(first) \(watched)")
+            }
         }
     }
 
