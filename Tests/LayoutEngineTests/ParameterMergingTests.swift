@@ -82,6 +82,13 @@ struct ParameterMergingTests {
         #expect(issues[0].hasSuffix(#"did you mean "top-right"?"#), "\(issues)")
     }
 
+    /// Only a background may be without an image.
+    @Test func anOverlayNeedsAnImage() throws {
+        let issues = try issues(#"{"logo": ""}"#)
+        #expect(issues.count == 1)
+        #expect(issues[0].contains(#"$.overlays[1].image: found "", expected an http or https URL"#), "\(issues)")
+    }
+
     @Test func aLayoutWithoutParametersSaysSo() throws {
         let file = #"{"arrangements": [{"algorithm": "solo"}]}"#
         #expect(
@@ -118,6 +125,7 @@ struct ParameterMergingTests {
         #expect(
             template.images(of: ["logo": .text("b.png"), "title": .text("c.png"), "brand": .text("d")]) == ["b.png"])
         #expect(template.images(of: ["logo": .text("../b.png")]) == [])
+        #expect(template.images(of: ["logo": .text("")]) == [])
     }
 
     @Test func shownValuesAreThoseOfItsTexts() throws {

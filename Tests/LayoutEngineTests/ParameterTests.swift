@@ -136,6 +136,29 @@ struct ParameterTests {
         #expect(try #require(text(scene)).utf8.count <= 512)
     }
 
+    /// A background image may be left out, and with it its effects.
+    @Test func anEmptyImageIsNone() throws {
+        let template = try LayoutTemplate.decode(
+            """
+            {"params": {"picture": {"type": "image", "default": ""}},
+             "canvas": {"background": {"from": "#102030", "to": "#000000"}, "image": {"param": "picture"},
+                        "backdrop": {"blur": 0.05, "dim": 0.5}},
+             "arrangements": [{"algorithm": "solo"}]}
+            """.utf8, name: "x")
+        func background(_ template: LayoutTemplate) -> Scene.Backdrop? {
+            LayoutEngine.plan(template, participants: people(1), canvas: .landscape).background
+        }
+        let plain = Scene.Backdrop(Gradient(from: RGB(red: 16, green: 32, blue: 48), to: .black, angle: 180))
+        #expect(background(template) == plain && template.images.isEmpty)
+        let changed = template.applying(["picture": .text("a.png")])
+        #expect(changed.images == ["a.png"])
+        #expect(background(changed)?.image == "a.png" && background(changed)?.blur == 36)
+        #expect(background(changed)?.dim == UnitFraction(0.5))
+        // An image that cannot be shown is left out, too.
+        #expect(background(changed.resolvingImages { _ in nil }) == plain)
+        #expect(background(changed.applying(["picture": .text("")])) == plain)
+    }
+
     @Test func tooManyParametersAreRefused() throws {
         let many = (0..<33).map { #""p\#($0)": {"type": "visible", "default": true}"# }.joined(separator: ",")
         let error = try #require(throws: LayoutError.self) {

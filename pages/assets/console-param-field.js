@@ -35,7 +35,7 @@ export function paramField(param, { id, value, images = [], onChange }) {
     : param.type === "text" ? `${param.name}, up to ${param.maxLength} bytes` : param.name;
   return [
     field(label, control(param, id, value, written => onChange(valueOf(param, written))), hint),
-    param.type === "image" ? h("datalist", { id: `${id}-list` }, images.map(image => h("option", { value: image }))) : null,
+    param.type === "image" ? h("datalist", { id: `${id}-list` }, images.filter(image => image !== "").map(image => h("option", { value: image }))) : null,
   ];
 }
 

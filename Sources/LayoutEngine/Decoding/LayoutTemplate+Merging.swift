@@ -70,7 +70,7 @@ extension LayoutTemplate {
                 guard parameter.kind == .image, let value = values[parameter.name], parameter.allows(value) else {
                     return nil
                 }
-                return value.description
+                return value.description.isEmpty ? nil : value.description
             })
     }
 

@@ -110,7 +110,9 @@ extension TemplateDecoder {
     mutating func backdrop(_ parent: inout JSONObjectReader, _ canvas: inout CanvasOverride) {
         guard var reader = parent.object("backdrop", issues: &issues) else { return }
         canvas.blur = reader.fraction("blur", in: 0...0.1, issues: &issues)
-        canvas.backdrop?.dim = reader.fraction("dim", in: 0...1, issues: &issues)
+        // Read also if there is no image, so that the key is known.
+        let dim = reader.fraction("dim", in: 0...1, issues: &issues)
+        canvas.backdrop?.dim = dim
         reader.finish(issues: &issues)
     }
 }

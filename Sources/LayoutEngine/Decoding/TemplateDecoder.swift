@@ -64,7 +64,7 @@ struct TemplateDecoder {
             height: reader.integer("height", in: 16...7680, multipleOf: 2, issues: &issues),
             fps: reader.integer("fps", in: 1...60, issues: &issues))
         background(&reader, &canvas)
-        let image = reader.image("image", issues: &issues)
+        let image = reader.optionalImage("image", issues: &issues)
         let fit = reader.choice("imageFit", of: Pane.Fit.self, issues: &issues)
         if let image { canvas.backdrop = Scene.Backdrop(image: image, fit: fit ?? .cover) }
         backdrop(&reader, &canvas)

@@ -134,6 +134,12 @@ extension JSONObjectReader {
         return nil
     }
 
+    /// Returns a reference to an image; `nil` also for an empty text, which means none.
+    mutating func optionalImage(_ key: String, issues: inout [LayoutIssue]) -> String? {
+        if case .string("") = optional(key)?.value { return nil }
+        return image(key, issues: &issues)
+    }
+
     /// Returns the address of a web page, without checking that the page exists.
     mutating func page(_ key: String, issues: inout [LayoutIssue]) -> PageAddress? {
         guard let node = optional(key) else { return nil }

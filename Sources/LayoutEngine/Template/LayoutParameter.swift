@@ -20,7 +20,7 @@ public struct LayoutParameter: Hashable, Sendable {
         case text(most: Int)
         case number(ClosedRange<Double>)
         case colour
-        /// An image, named as elsewhere in a layout.
+        /// An image, named as elsewhere in a layout; an empty text is no image, which only the canvas may have.
         case image
         /// Whether an element is shown.
         case visible
@@ -77,7 +77,7 @@ public struct LayoutParameter: Hashable, Sendable {
         case (.text(let most), .text(let text)): text.utf8.count <= most
         case (.number(let range), .number(let number)): range.contains(number)
         case (.colour, .text(let text)): RGB(hex: text) != nil
-        case (.image, .text(let text)): ImageReference.isValid(text)
+        case (.image, .text(let text)): text.isEmpty || ImageReference.isValid(text)
         case (.visible, .flag): true
         default: false
         }

@@ -100,7 +100,7 @@ public struct CanvasOverride: Hashable, Sendable {
             ground = ground ?? Scene.Backdrop(gradient)
             ground?.gradient = gradient
         }
-        if let blur { ground?.blur = blur.pixels(of: min(canvas.width, canvas.height)) }
+        if backdrop != nil, let blur { ground?.blur = blur.pixels(of: min(canvas.width, canvas.height)) }
         return ground
     }
 }
