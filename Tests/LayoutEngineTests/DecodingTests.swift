@@ -19,7 +19,7 @@ struct DecodingTests {
     static let topKeys =
         #""$schema", "align", "arrangements", "audio", "border", "canvas", "card", "description", "fallback", "fit", "#
         + #""gap", "label", "margin", "omitAudioOnly", "opacity", "overlays", "params", "radius", "screenFit", "shadow", "#
-        + #""speaking", "surround" or "transition""#
+        + #""slate", "speaking", "surround" or "transition""#
 
     static let broken: [Broken] = [
         // Not JSON: one issue, at the position where reading stopped.

@@ -140,4 +140,30 @@ struct LookTests {
         let white = LayoutEngine.slate(canvas: Canvas(width: 720, height: 1280, fps: 20, background: .white))
         #expect(white.background == nil, "the room's own colour stays")
     }
+
+    @Test func aLayoutHasItsOwnMessageOnTheSlate() throws {
+        func slate(_ keys: String) throws -> Scene {
+            let file = #"{\#(keys) "arrangements": [{"algorithm": "solo"}]}"#
+            return LayoutEngine.slate(try LayoutTemplate.decode(file.utf8, name: "x"), canvas: .landscape)
+        }
+        func texts(_ scene: Scene) -> [String] {
+            scene.overlays.compactMap { overlay -> String? in
+                if case .text(let text, _) = overlay.content { text } else { nil }
+            }
+        }
+        let usual = LayoutEngine.slate(canvas: .landscape)
+        #expect(try slate("") == usual && slate(#""slate": {},"#) == usual)
+        let own = try slate(#""slate": {"title": "Gleich zurück", "subtitle": "Bis bald", "font": "Lato"},"#)
+        #expect(texts(own) == ["Gleich zurück", "Bis bald"])
+        for overlay in own.overlays {
+            guard case .text(_, let style) = overlay.content else { continue }
+            #expect(style.font == .lato)
+        }
+        // An empty line is left out, and the other one stays at its place.
+        let short = try slate(#""slate": {"title": ""},"#)
+        #expect(short.overlays == Array(usual.overlays.dropFirst()))
+        #expect(try slate(#""slate": {"title": "", "subtitle": " "},"#).overlays.isEmpty)
+        let long = String(repeating: "é", count: 129)
+        #expect(throws: LayoutError.self) { try slate(#""slate": {"title": "\#(long)"},"#) }
+    }
 }

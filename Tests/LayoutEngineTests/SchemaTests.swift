@@ -35,6 +35,7 @@ struct SchemaTests {
             Place(name: "file", file: "{\(solo) @}", schema: ""),
             Place(name: "canvas", file: "{\"canvas\": {\"fps\": 20 @}, \(solo)}", schema: "$defs/canvas"),
             Place(name: "label", file: "{\"label\": {\"size\": 0.1 @}, \(solo)}", schema: "$defs/label/anyOf/1"),
+            Place(name: "slate", file: "{\"slate\": {\"title\": \"a\" @}, \(solo)}", schema: "$defs/slate"),
             Place(
                 name: "parameter", file: "{\"params\": {\"a\": {\"type\": \"text\", \"default\": \"\" @}}, \(solo)}",
                 schema: "$defs/param"),
@@ -343,8 +344,7 @@ private enum Schema {
     private static func isTrue(_ condition: [String: Any], _ object: [String: Any]) -> Bool {
         if let any = condition["anyOf"] as? [[String: Any]] { return any.contains { isTrue($0, object) } }
         guard (condition["required"] as? [String] ?? []).allSatisfy({ object[$0] != nil }) else { return false }
-        return (condition["properties"] as? [String: Any] ?? [:]).allSatisfy { key, value in
-            (value as? [String: Any])?["const"] as? String == object[key] as? String
-        }
+        let properties = condition["properties"] as? [String: Any] ?? [:]
+        return properties.allSatisfy { ($1 as? [String: Any])?["const"] as? String == object[$0] as? String }
     }
 }

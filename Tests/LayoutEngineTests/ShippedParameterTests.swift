@@ -11,11 +11,15 @@ struct ShippedParameterTests {
     /// Parameters that some layouts have. They mean the same in each.
     private static let others: [(name: String, kind: LayoutParameter.Kind)] = [
         ("fit", .text(most: 8)), ("speaking", .colour), ("homeColor", .colour), ("awayColor", .colour),
-        ("shown", .visible),
+        ("shown", .visible), ("slateTitle", .text(most: 60)), ("slateSubtitle", .text(most: 120)),
     ]
 
     private func template(_ name: String) throws -> LayoutTemplate {
         try #require(GoldenSceneTests.shipped()[name])
+    }
+
+    private func slates(_ template: LayoutTemplate) -> [Scene] {
+        [Canvas.portrait, .landscape].map { LayoutEngine.slate(template, canvas: $0) }
     }
 
     private func scenes(_ template: LayoutTemplate) -> [Scene] {
@@ -45,11 +49,26 @@ struct ShippedParameterTests {
             let value = Self.another(for: parameter)
             let changed = template.applying([parameter.name: value])
             #expect(changed.values == [parameter.name: value], "\(parameter.name)")
-            for (before, after) in zip(scenes(template), scenes(changed)) {
+            let isOfSlate = parameter.name.hasPrefix("slate")
+            let before = isOfSlate ? slates(template) : scenes(template)
+            let after = isOfSlate ? slates(changed) : scenes(changed)
+            for (before, after) in zip(before, after) {
                 #expect(before != after, "\(parameter.name)")
                 #expect(flaws(of: after) == [] && after.isPlausible, "\(parameter.name)")
             }
         }
+    }
+
+    /// A room that changes to another layout keeps what it shows while nobody is on air. Before the show, that is the
+    /// announcement.
+    @Test(arguments: GoldenSceneTests.shippedNames) func everySlateHasAMessage(name: String) throws {
+        let template = try template(name)
+        let isBefore = name == "starting-soon"
+        let expected = isBefore ? SlateTemplate(title: "Starting soon", subtitle: "Thank you for waiting") : .init()
+        #expect(template.slate == expected)
+        let title = isBefore ? "title" : "slateTitle"
+        let changed = template.applying([title: .text("Gleich zurück"), "font": .text("Lato")])
+        #expect(changed.slate == SlateTemplate(title: "Gleich zurück", subtitle: expected.subtitle, font: .lato))
     }
 
     /// Pictures that are shown whole are surrounded by themselves instead of by the background.

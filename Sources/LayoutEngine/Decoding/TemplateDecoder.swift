@@ -36,6 +36,7 @@ struct TemplateDecoder {
         if let width = canvas.width, let height = canvas.height { pixels = (width, height) }
         var settings = settings(&reader, over: ArrangementSettings())
         lengths(&reader, into: &settings)
+        let slate = slate(&reader)
         var arrangements: [Arrangement] = []
         let expected = "an array of 1 to \(Self.mostArrangements) arrangements"
         if let node = reader.required("arrangements", expected: expected) {
@@ -54,7 +55,7 @@ struct TemplateDecoder {
         issues.removeAll { issue in unknown.contains { $0.line == issue.line && $0.column == issue.column } }
         return LayoutTemplate(
             name: name, summary: summary, canvas: canvas, arrangements: arrangements, settings: settings,
-            parameters: parameters)
+            parameters: parameters, slate: slate)
     }
 
     private mutating func canvas(_ parent: inout JSONObjectReader) -> CanvasOverride {

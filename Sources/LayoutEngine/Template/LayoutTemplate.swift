@@ -15,6 +15,8 @@ public struct LayoutTemplate: Hashable, Sendable {
     /// Settings of the automatic arrangement. In a file they are also the defaults of `arrangements`; here each
     /// arrangement has complete settings.
     public var settings: ArrangementSettings
+    /// The message while nobody is on air.
+    public var slate: SlateTemplate
     /// The values that an operator may change, in the order of the file; `applying(_:)` changes them.
     public internal(set) var parameters: [LayoutParameter]
     /// The values of the parameters, by name.
@@ -27,8 +29,9 @@ public struct LayoutTemplate: Hashable, Sendable {
     public init(
         name: String, summary: String? = nil, canvas: CanvasOverride = CanvasOverride(),
         arrangements: [Arrangement], settings: ArrangementSettings = ArrangementSettings(),
-        parameters: [LayoutParameter] = []
+        parameters: [LayoutParameter] = [], slate: SlateTemplate = SlateTemplate()
     ) {
+        self.slate = slate
         self.parameters = parameters
         self.name = name
         self.summary = summary
