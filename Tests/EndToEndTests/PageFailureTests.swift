@@ -7,14 +7,41 @@ import Testing
 
 @testable import ViewerProbe
 
-/// What viewers of a destination see when a page that is alone on air crashes or hangs.
+/// What viewers of a destination see when a page that is alone on air crashes or hangs, or loses its browser or display.
 @Suite(.serialized, .timeLimit(.minutes(8)), .enabled(if: PagePrograms.missing.isEmpty)) struct PageFailureTests {
     enum Failure: String, CaseIterable, Sendable {
-        case crash, hang
+        case crash, hang, browser, display
 
-        /// Seconds within which the card has to be there. On a machine with nothing else to do these are 0.5 and 2; tests
-        /// have debug builds, and a mixer has to start first.
-        var limit: Double { self == .crash ? 2 : 4 }
+        /// Seconds within which the card has to be there. On a machine with nothing else to do these are 0.5 for a crash
+        /// and 2 for a hang; tests have debug builds, and a mixer has to start first. The worker ends with its display,
+        /// as a connection does that fails: the last picture stays for `cardAfter`, which is 2 s.
+        var limit: Double {
+            switch self {
+            case .crash, .browser: 2
+            case .hang: 4
+            case .display: 8
+            }
+        }
+
+        /// Words in the reason that the task's timeline gives, one of which has to be there.
+        var words: [String] {
+            switch self {
+            case .crash: ["crashed"]
+            case .hang: ["did not answer"]
+            case .browser: ["browser"]
+            // Whichever is noticed first.
+            case .display: ["display", "worker"]
+            }
+        }
+    }
+
+    /// A picture that viewers received after `at`, in ns.
+    private struct Seen {
+        var at: Int64
+        /// Whether it has the page's mark.
+        var isPage: Bool
+        /// Colours near the left and the right edge, where the page and the card have only their background.
+        var edges: [ColourSample]
     }
 
     private static let canvas = Canvas(width: 640, height: 360, fps: TestPage.rate)
@@ -22,6 +49,15 @@ import Testing
     /// Number of pictures in a row without the page's mark that are no accident: single ones may have been captured while
     /// they were painted.
     private static let run = 5
+    /// Largest difference between two colours that count as the same, after two encoders.
+    private static let tolerance = 14.0
+    /// Background of the page's card, whichever matrix the program has.
+    private static let cards = ColourSample.Matrix.allCases.map {
+        ColourSample(Card(name: "board", user: "board").colour, matrix: $0)
+    }
+
+    /// The card stays for as long as the page is away, however slow the machine is.
+    private static let layout = #"{"fallback": {"dropAfter": 600}, "arrangements": [{"algorithm": "solo"}]}"#
 
     /// The page of the tests, which hangs once its server says so.
     private static let page = TestPage.html(source: 3).replacing(
@@ -37,9 +73,16 @@ import Testing
         defer { server.stop() }
         let environment = [
             "MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(HookingMediaServer.anyPort())",
+            // A worker whose display is killed publishes again only once the page is there again.
+            "MIXORCHESTRATOR_INGEST_GRACE": "240",
             "MIXORCHESTRATOR_PAGES_ENABLED": "true", "MIXORCHESTRATOR_PAGES_USER": "nobody",
         ]
-        try await Stage.run(canvas: Self.canvas, environment: environment) { stage in
+        try await Stage.run(canvas: Self.canvas, layout: "board", environment: environment) { stage in
+            try Self.layout.write(
+                to: stage.layouts.appendingPathComponent("board.json"), atomically: true, encoding: .utf8)
+            try await waitUntil("the layout is read") {
+                try await stage.client.request("GET", "/v1/layouts/board").status == 200
+            }
             try await Self.open(server, stage)
             let viewer = try await stage.watch()
             try await viewer.receive(pictures: 90)
@@ -47,7 +90,7 @@ import Testing
             server.set("/board", nil)
             let begin = try Self.cause(failure, server, stage)
             try await stage.waitForOnAir("mix")
-            try await viewer.receive(pictures: 60)
+            try await viewer.receive(pictures: failure == .display ? 150 : 60)
             server.set("/hang", nil)
             server.set("/board", Self.page)
             try await stage.waitForOnAir("bypass")
@@ -57,6 +100,9 @@ import Testing
             viewer.stop()
             let recording = await viewer.recording()
             #expect(recording.connections == 1 && recording.publisherLosses == 0)
+            let entries = try await stage.client.timeline(stage.room)
+            let reasons = entries.filter { $0.hasPrefix("page board/camera fails: ") }
+            #expect(reasons.contains { reason in failure.words.contains { reason.contains($0) } }, "\(entries)")
             try await Self.judge(recording, failure, since: begin)
         }
     }
@@ -78,15 +124,11 @@ import Testing
     /// - Returns: The time in ns of the failure, or a moment before it.
     private static func cause(_ failure: Failure, _ server: PageServer, _ stage: Stage) throws -> Int64 {
         switch failure {
-        case .crash:
-            let renderers = ProcessTable.descendants(of: stage.service.identifier).filter { process in
-                process.arguments.contains { $0.contains("--type=renderer") }
-            }
-            #expect(!renderers.isEmpty)
-            let begin = MonotonicClock.now()
-            // One of them shows the page, others wait for one.
-            for renderer in renderers { kill(renderer.identifier, SIGKILL) }
-            return begin
+        // One of them shows the page, others wait for one.
+        case .crash: return end(stage) { $0.contains("--type=renderer") }
+        case .browser:
+            return end(stage) { $0.contains("--remote-debugging-pipe") && !$0.contains("--type=") }
+        case .display: return end(stage) { $0.hasPrefix("Xvfb ") }
         case .hang:
             let begin = MonotonicClock.now()
             server.set("/hang", "now")
@@ -94,11 +136,27 @@ import Testing
         }
     }
 
+    /// Kills the processes of the stage whose command lines fit.
+    ///
+    /// - Returns: The time in ns just before.
+    private static func end(_ stage: Stage, _ fits: (String) -> Bool) -> Int64 {
+        let processes = ProcessTable.descendants(of: stage.service.identifier).filter { process in
+            fits(process.arguments.joined(separator: " "))
+        }
+        #expect(!processes.isEmpty)
+        let begin = MonotonicClock.now()
+        for process in processes { kill(process.identifier, SIGKILL) }
+        return begin
+    }
+
     private static func judge(_ recording: FLVRecording, _ failure: Failure, since begin: Int64) async throws {
         let pictures = try await Probe.judgement(recording, ProbeConfiguration(publishers: [board])).observation
             .pictures
+        let edges = try edges(of: recording)
         let seen = pictures.compactMap { picture in
-            picture.arrival.map { (at: $0, isPage: picture.readings[board.id] != nil) }
+            picture.arrival.map {
+                Seen(at: $0, isPage: picture.readings[board.id] != nil, edges: edges[picture.time] ?? [])
+            }
         }
         let (before, after) = (seen.filter { $0.at < begin }, seen.filter { $0.at >= begin })
         // Otherwise pictures that are never readable would be taken for the card.
@@ -113,5 +171,44 @@ import Testing
         print("\(failure.rawValue): last picture of the page after \(last ?? 0) s, card after \(seconds) s")
         #expect(seconds <= failure.limit, "the card came after \(seconds) s")
         #expect(after[card...].contains { $0.isPage }, "the page did not come back")
+        try judgeColours(of: after, page: try #require(ColourSample.median(before.flatMap(\.edges))), since: begin)
+    }
+
+    /// Expects only pictures of the page and of its card: the browser's own messages, and an empty display, have other
+    /// colours.
+    ///
+    /// - Parameter page: The page's background, as viewers received it before the failure.
+    private static func judgeColours(of pictures: [Seen], page: ColourSample, since begin: Int64) throws {
+        let end = try #require(pictures.lastIndex { isPlain($0, cards) }, "the card has not its colour")
+        let others = pictures[...end].filter { !isPlain($0, cards) && !isPlain($0, [page]) }
+        let words = others.prefix(5).map { "after \(Double($0.at - begin) / 1e9) s: \($0.edges)" }
+        #expect(others.isEmpty, "\(others.count) pictures are neither the page nor its card: \(words)")
+        // The browser may show the page on a busy machine before it has painted the first picture.
+        let (back, own) = (pictures[(end + 1)...], pictures[(end + 1)...].count { isPlain($0, [page]) })
+        #expect(!back.isEmpty && own * 10 >= back.count * 9, "the page is in \(own) of \(back.count) pictures")
+    }
+
+    /// Returns whether both edges of a picture have one of these colours.
+    private static func isPlain(_ picture: Seen, _ colours: [ColourSample]) -> Bool {
+        picture.edges.count == 2
+            && colours.contains { colour in
+                picture.edges.allSatisfy { edge in
+                    [edge.luma - colour.luma, edge.blue - colour.blue, edge.red - colour.red].allSatisfy {
+                        abs($0) <= tolerance
+                    }
+                }
+            }
+    }
+
+    /// Returns the colours near the edges of all pictures, by their times in ms.
+    private static func edges(of recording: FLVRecording) throws -> [Int64: [ColourSample]] {
+        var found: [Int64: [ColourSample]] = [:]
+        _ = try PictureDecoder.decode(recording.path) { time, picture in
+            let (width, height) = (Double(picture.width), Double(picture.height))
+            found[time] = [0.02, 0.92].compactMap { x in
+                picture.meanColour(x: width * x, y: height * 0.1, width: width * 0.06, height: height * 0.2)
+            }
+        }
+        return found
     }
 }
