@@ -65,8 +65,9 @@ final class Browser: @unchecked Sendable {
     private var session: String?
     private var isReady = false
     private var isOver = false
-    /// Number of the latest navigation.
+    /// Number of the latest navigation, and whether the browser has not answered it yet.
     private var navigation = 0
+    private var isNavigating = false
 
     /// A size in pixels.
     struct Size: Hashable, Sendable {
@@ -136,18 +137,27 @@ final class Browser: @unchecked Sendable {
 
     func navigate(to address: String) {
         navigation += 1
+        isNavigating = true
         let own = navigation
         send("Page.navigate", ["url": .text(address)]) { [weak self] answer in
             // The end of an earlier navigation, which this one has aborted, says nothing about the page.
             guard let self, own == navigation else { return }
+            isNavigating = false
             // The browser's description of a failure may be shown; it contains no URL.
             if let failure = answer.result?.errorText ?? answer.error?.message {
-                onEvent(.loadFailed(failure))
+                onEvent(.loadFailed(Self.words(for: failure)))
             } else {
                 onEvent(.loaded)
                 startFilm()
             }
         }
+    }
+
+    /// Returns words for a failure to load a page, with the browser's name of it.
+    private static func words(for failure: String) -> String {
+        if failure.hasPrefix("net::ERR_CERT_") { return "its certificate is not valid (\(failure))" }
+        if failure.hasPrefix("net::ERR_SSL_") { return "TLS with its server fails (\(failure))" }
+        return failure
     }
 
     /// Evaluates an expression in the page. `event` makes an event of the result, which is false if there is none.
@@ -296,7 +306,8 @@ final class Browser: @unchecked Sendable {
             default: break
             }
         case "Page.frameNavigated":
-            if let frame = parameters?.frame, frame.parentId == nil, frame.unreachableUrl != nil {
+            // The answer to a navigation says why its page is not there; that of an earlier one has been given.
+            if !isNavigating, let frame = parameters?.frame, frame.parentId == nil, frame.unreachableUrl != nil {
                 onEvent(.loadFailed("its server cannot be reached"))
             }
         case "Network.responseReceived" where parameters?.frameId == target:

@@ -64,6 +64,33 @@ struct BrowserTests {
         #expect(told == [.ready, .crashRefused])
     }
 
+    /// The browser shows a page of its own in place of one that cannot be loaded, and says so without the reason.
+    @Test func theReasonIsThatOfTheNavigation() async throws {
+        let (browser, peer) = try await Self.prepared()
+        defer { SocketLoop.shared.perform { browser.close() } }
+        #expect(try await outputEventually { peer.events.withLock { $0 == [.ready] } })
+        let own =
+            #"{"method":"Page.frameNavigated","sessionId":"S","#
+            + #""params":{"frame":{"id":"T","unreachableUrl":"https://a.example/"}}}"#
+        for (index, failure) in ["net::ERR_CERT_AUTHORITY_INVALID", "net::ERR_SSL_PROTOCOL_ERROR"].enumerated() {
+            SocketLoop.shared.perform { browser.navigate(to: "https://a.example/") }
+            let id = try await peer.next("Page.navigate")
+            peer.say(own)
+            peer.answer(id, #"{"frameId":"T","errorText":"\#(failure)"}"#)
+            #expect(try await outputEventually { peer.events.withLock { $0.count >= index + 2 } })
+        }
+        // A page that leaves by itself has no answer that says why.
+        peer.say(own)
+        #expect(try await outputEventually { peer.events.withLock { $0.count > 3 } })
+        let told = peer.events.withLock { $0 }
+        #expect(
+            told == [
+                .ready, .loadFailed("its certificate is not valid (net::ERR_CERT_AUTHORITY_INVALID)"),
+                .loadFailed("TLS with its server fails (net::ERR_SSL_PROTOCOL_ERROR)"),
+                .loadFailed("its server cannot be reached"),
+            ])
+    }
+
     @Test func theEndOfAnEarlierNavigationSaysNothing() async throws {
         let (browser, peer) = try await Self.prepared()
         defer { SocketLoop.shared.perform { browser.close() } }
