@@ -7,18 +7,21 @@ import Testing
 
 @testable import ViewerProbe
 
-/// What viewers of a destination see when a page that is alone on air crashes or hangs, or loses its browser or display.
+/// What viewers of a destination see when a page that is alone on air crashes, hangs or fills its memory, or loses its
+/// browser or display.
 @Suite(.serialized, .timeLimit(.minutes(8)), .enabled(if: PagePrograms.missing.isEmpty)) struct PageFailureTests {
     enum Failure: String, CaseIterable, Sendable {
-        case crash, hang, browser, display
+        case crash, hang, memory, browser, display
 
-        /// Seconds within which the card has to be there. On a machine with nothing else to do these are 0.5 for a crash
-        /// and 2 for a hang; tests have debug builds, and a mixer has to start first. The worker ends with its display,
-        /// as a connection does that fails: the last picture stays for `cardAfter`, which is 2 s.
+        /// Seconds within which the card has to be there. On a machine with nothing else to do these are 0.5 for a
+        /// crash and 2 for a hang; tests have debug builds, and a mixer has to start first. The worker ends with its
+        /// display, as a connection does that fails: the last picture stays for `cardAfter`, which is 2 s.
         var limit: Double {
             switch self {
             case .crash, .browser: 2
             case .hang: 4
+            // The page does not answer while it fills its memory, which takes longer on a busy machine.
+            case .memory: 6
             case .display: 8
             }
         }
@@ -28,6 +31,7 @@ import Testing
             switch self {
             case .crash: ["crashed"]
             case .hang: ["did not answer"]
+            case .memory: ["crashed", "did not answer"]
             case .browser: ["browser"]
             // Whichever is noticed first.
             case .display: ["display", "worker"]
@@ -59,12 +63,17 @@ import Testing
     /// The card stays for as long as the page is away, however slow the machine is.
     private static let layout = #"{"fallback": {"dropAfter": 600}, "arrangements": [{"algorithm": "solo"}]}"#
 
-    /// The page of the tests, which hangs once its server says so.
+    /// The page of the tests, which hangs or fills its memory once its server says so. It wants 1.6 GiB and stops
+    /// there; the default of `memory.page` permits 1 GiB.
     private static let page = TestPage.html(source: 3).replacing(
         "</body>",
         with: """
             <script>setInterval(async () => {
-              if (await (await fetch("/hang")).text() === "now") for (;;) {}
+              const text = await (await fetch("/fail")).text();
+              if (text === "hang") for (;;) {}
+              if (text !== "memory" || window.held) return;
+              window.held = [];
+              for (let i = 0; i < 400; i++) window.held.push(new Array(1 << 20).fill(i));
             }, 100);</script></body>
             """)
 
@@ -91,7 +100,7 @@ import Testing
             let begin = try Self.cause(failure, server, stage)
             try await stage.waitForOnAir("mix")
             try await viewer.receive(pictures: failure == .display ? 150 : 60)
-            server.set("/hang", nil)
+            server.set("/fail", nil)
             server.set("/board", Self.page)
             try await stage.waitForOnAir("bypass")
             try await viewer.receive(pictures: 60)
@@ -99,7 +108,7 @@ import Testing
             #expect(task.outputs.map(\.reconnects) == [0])
             viewer.stop()
             let recording = await viewer.recording()
-            #expect(recording.connections == 1 && recording.publisherLosses == 0)
+            #expect(recording.connections == 1 && recording.publisherLosses == 0 && stage.service.isRunning)
             let entries = try await stage.client.timeline(stage.room)
             let reasons = entries.filter { $0.hasPrefix("page board/camera fails: ") }
             #expect(reasons.contains { reason in failure.words.contains { reason.contains($0) } }, "\(entries)")
@@ -129,9 +138,9 @@ import Testing
         case .browser:
             return end(stage) { $0.contains("--remote-debugging-pipe") && !$0.contains("--type=") }
         case .display: return end(stage) { $0.hasPrefix("Xvfb ") }
-        case .hang:
+        case .hang, .memory:
             let begin = MonotonicClock.now()
-            server.set("/hang", "now")
+            server.set("/fail", failure.rawValue)
             return begin
         }
     }
