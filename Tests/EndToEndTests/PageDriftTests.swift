@@ -1,0 +1,70 @@
+import ChildProcesses
+import Foundation
+import LayoutEngine
+import TestSupport
+import Testing
+
+@testable import ViewerProbe
+
+/// Picture and sound of a page that is alone on air for ten minutes. The page, the display, the sound server and the
+/// capture have clocks of their own.
+@Suite(.serialized, .timeLimit(.minutes(40)), .enabled(if: TestLength.isLong && PagePrograms.missing.isEmpty))
+struct PageDriftTests {
+    private static let canvas = Canvas(width: 640, height: 360, fps: TestPage.rate)
+    private static let board = SyntheticPublisher(id: 3, width: 640, height: 360, fps: TestPage.rate)
+    private static let seconds = 600
+
+    @Test func soundStaysWithThePicture() async throws {
+        let server = try PageServer(["/board": TestPage.html(source: 3)])
+        defer { server.stop() }
+        let environment = [
+            "MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(HookingMediaServer.anyPort())",
+            "MIXORCHESTRATOR_PAGES_ENABLED": "true", "MIXORCHESTRATOR_PAGES_USER": "nobody",
+        ]
+        try await Stage.run(canvas: Self.canvas, environment: environment) { stage in
+            try await stage.client.putRoom(
+                stage.room, host: "board", output: stage.media.cdn(stage.room), layout: stage.layout,
+                canvas: stage.canvas)
+            let answer = try await stage.client.request(
+                "POST", "/v1/rooms/\(stage.room)/events",
+                json: """
+                    {"type": "stream.published", "user": "board", "role": "host", "kind": "page", \
+                    "url": "http://127.0.0.1:\(server.port)/board"}
+                    """)
+            #expect(answer.status == 202, "\(answer.text)")
+            try await stage.waitForOnAir("bypass")
+            let viewer = try await stage.watch()
+            let begin = Int(viewer.progress.timestamp)
+            try await waitUntil(
+                "ten minutes are recorded: \(viewer.progress)", within: Double(Self.seconds) * 1.5, every: 1000
+            ) {
+                Int(viewer.progress.timestamp) >= begin + Self.seconds * 1000
+            }
+            let task = try await stage.waitForOnAir("bypass")
+            #expect(task.outputs.map(\.reconnects) == [0])
+            viewer.stop()
+            try await Self.judge(await viewer.recording())
+        }
+    }
+
+    /// Judges the medians of minutes, and of the first and the last fifth: on a busy machine, single pictures are late.
+    private static func judge(_ recording: FLVRecording) async throws {
+        let configuration = ProbeConfiguration(publishers: [board])
+        let observation = try await Probe.judgement(recording, configuration).observation
+        let offsets = SwitchAnalysis(observation, configuration).avOffsets(of: board)
+        #expect(recording.connections == 1 && recording.publisherLosses == 0)
+        // Each second has a beep.
+        #expect(offsets.count * 10 >= seconds * 9, "\(offsets.count) beeps were heard")
+        let first = try #require(offsets.first?.time, "no beep was heard")
+        // Without what is left of the last minute.
+        let minutes = Dictionary(grouping: offsets) { Int(($0.time - first) / 60_000) }.filter { $0.value.count >= 30 }
+            .compactMapValues { beeps in beeps.map(\.offset).median }
+        let fifth = max(1, offsets.count / 5)
+        let start = try #require(offsets.prefix(fifth).map(\.offset).median)
+        let end = try #require(offsets.suffix(fifth).map(\.offset).median)
+        let words = minutes.sorted { $0.key < $1.key }.map { "\($0.value.rounded())" }.joined(separator: ", ")
+        print("sound after picture in ms, by minutes: \(words); end less beginning: \((end - start).rounded())")
+        #expect(minutes.values.allSatisfy { abs($0) <= 60 }, "\(words)")
+        #expect(abs(end - start) <= 20, "\(start) ms at the beginning, \(end) ms at the end")
+    }
+}
