@@ -81,4 +81,89 @@ import Testing
             }
         }
     }
+
+    // MARK: The client of the documentation
+
+    /// Returns the first block of `docs/100ms.md` that begins with this text.
+    private static func block(_ beginning: String) throws -> String {
+        let file = Workspace.root.appendingPathComponent("docs/100ms.md")
+        let parts = try String(contentsOf: file, encoding: .utf8).components(separatedBy: "```")
+        let blocks = stride(from: 1, to: parts.count, by: 2).map { parts[$0] }
+        return try #require(blocks.first { $0.hasPrefix(beginning) })
+    }
+
+    /// Runs a command of the documentation.
+    ///
+    /// - Returns: Its exit status, and its output.
+    private static func run(_ command: String, in directory: URL) async throws -> (status: Int32?, text: String) {
+        let shell = try ManagedProcess(
+            "hms-\(UInt32.random(in: 0 ... .max))", "/bin/bash",
+            ["-e", "-c", "cd '\(directory.path)'\n" + command], in: directory)
+        try await waitUntil("\(command) has run") { !shell.isRunning }
+        return (shell.exitStatus, shell.messages(last: 10_000))
+    }
+
+    /// The commands of `docs/100ms.md`, with its client in Python, work as written, apart from ports and the size.
+    @Test func theCommandsOfThePageStreamAPage() async throws {
+        let server = try PageServer(["/": TestPage.html(source: 3)])
+        defer { server.stop() }
+        let environment = [
+            "MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(HookingMediaServer.anyPort())",
+            "MIXORCHESTRATOR_PAGES_ENABLED": "true", "MIXORCHESTRATOR_PAGES_USER": "nobody",
+            "MIXORCHESTRATOR_APPS_0_ID": "default", "MIXORCHESTRATOR_APPS_0_ACCESS_KEYS_0_ID": "my-access-key",
+            "MIXORCHESTRATOR_APPS_0_ACCESS_KEYS_0_SECRET": "a-secret-of-32-characters-or-so",
+            "MIXORCHESTRATOR_HUNDREDMS_ENABLED": "true",
+        ]
+        try await Stage.run(environment: environment) { stage in
+            func adapted(_ text: String) -> String {
+                text.replacing("127.0.0.1:8080", with: "127.0.0.1:\(stage.client.port)")
+                    .replacing("127.0.0.1:8000", with: "127.0.0.1:\(server.port)")
+                    .replacing("rtmp://127.0.0.1:1936/cdn/show", with: stage.media.cdn("show"))
+                    .replacing(#""width": 1280, "height": 720"#, with: #""width": 854, "height": 480"#)
+            }
+            let client = adapted(try Self.block("python\n").replacing("python\n", with: "", maxReplacements: 1))
+            for (name, text) in [
+                ("hms.py", client), ("other.py", client.replacing("a-secret-of", with: "another-secret-of")),
+            ] {
+                try text.write(
+                    to: stage.directory.appendingPathComponent(name), atomically: true, encoding: .utf8)
+            }
+            let commands = adapted(try Self.block("\npython3 hms.py")).components(separatedBy: "python3 hms.py ")
+                .dropFirst().map { String($0) }
+            try #require(commands.count == 5, "\(commands)")
+
+            func call(_ command: String) async throws -> [String: Any] {
+                let (status, text) = try await Self.run("python3 hms.py \(command)", in: stage.directory)
+                guard status == 0 else { throw EndToEndError("\(command): \(text)") }
+                return try JSONSerialization.jsonObject(with: Data(text.utf8)) as? [String: Any] ?? [:]
+            }
+            func first(_ answer: [String: Any]) -> [String: Any]? { (answer["data"] as? [[String: Any]])?.first }
+
+            let stranger = try await Self.run("python3 other.py \(commands[1])", in: stage.directory)
+            #expect(stranger.status == 1 && stranger.text.contains("Token validation error"), "\(stranger.text)")
+            #expect(try await call(commands[0])["status"] as? String == "starting")
+            var last: [String: Any]?
+            try await waitUntil("the stream runs: \(last ?? [:])") {
+                let answer = try await call(commands[1])
+                last = first(answer)
+                return last?["status"] as? String == "running"
+            }
+            let viewer = try await stage.record(stage.media.cdn("show"), as: "show")
+            try await viewer.receive(pictures: 60)
+            viewer.stop()
+            _ = try await call(commands[2])
+            try await waitUntil("the stream is completed: \(last ?? [:])") {
+                let answer = try await call(commands[1])
+                last = first(answer)
+                return last?["status"] as? String == "completed"
+            }
+            let assets = try await call(commands[3])
+            let asset = try #require(first(assets)?["id"] as? String)
+            let link = try await call(commands[4].replacing("ID", with: asset))
+            let url = try #require((link["url"] as? String).flatMap { URLComponents(string: $0) })
+            let file = try await stage.client.request("GET", url.path + "?" + (url.percentEncodedQuery ?? ""))
+            #expect(file.status == 200 && file.contentType == "video/mp4")
+            #expect(file.body.dropFirst(4).starts(with: Data("ftyp".utf8)))
+        }
+    }
 }
