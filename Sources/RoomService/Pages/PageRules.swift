@@ -74,9 +74,15 @@ package struct PageRules: Sendable {
 
     /// The finding of `doctor` about pages.
     package var finding: Finding {
-        let obstacle = obstacle(
-            missing: PageSupervisor.missingPrograms, cure: PagePrograms.cure, isRoot: geteuid() == 0,
-            freeMemory: MachineMemory.free())
+        finding(missing: PageSupervisor.missingPrograms, isRoot: geteuid() == 0, freeMemory: MachineMemory.free())
+    }
+
+    /// - Parameters:
+    ///   - missing: Required programs that are not installed.
+    ///   - isRoot: Whether the service runs as root.
+    ///   - freeMemory: Free memory in MiB; `nil` = unknown.
+    func finding(missing: [String], isRoot: Bool, freeMemory: Int?) -> Finding {
+        let obstacle = obstacle(missing: missing, cure: PagePrograms.cure, isRoot: isRoot, freeMemory: freeMemory)
         guard let obstacle else { return Finding(isGood: true, text: "web pages can be shown") }
         return Finding(
             verdict: .note,

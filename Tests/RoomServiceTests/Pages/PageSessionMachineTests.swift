@@ -104,6 +104,24 @@ struct PageSessionMachineTests {
         #expect(Self.obstacle(free: 511)?.hasPrefix("pages-full 511 MiB") ?? false)
     }
 
+    /// `mixorchestrator doctor` names what pages lack, and how to get it.
+    @Test func theDoctorNamesWhatPagesLack() {
+        let rules = PageRules()
+        let good = rules.finding(missing: [], isRoot: false, freeMemory: 4000)
+        #expect(good == Finding(isGood: true, text: "web pages can be shown"))
+        for (finding, words) in [
+            (
+                rules.finding(missing: ["Xvfb", "pulseaudio"], isRoot: false, freeMemory: 4000),
+                ["Xvfb, pulseaudio not installed", "deploy/setup.sh --pages"]
+            ),
+            (rules.finding(missing: [], isRoot: true, freeMemory: 4000), ["runs as root", "pages.user"]),
+            (rules.finding(missing: [], isRoot: false, freeMemory: 100), ["100 MiB are free, and 512 are needed"]),
+        ] {
+            #expect(finding.verdict == .note && finding.text.hasPrefix("pages: "), "\(finding.text)")
+            #expect(words.allSatisfy { finding.text.contains($0) }, "\(finding.text)")
+        }
+    }
+
     /// Pages of one list are opened together: each must leave room for those before it.
     @Test func pagesThatAreBeingOpenedNeedTheirCoresToo() {
         let load = MachineLoad(settings: LoadSettings(cores: 2, utilisation: 0.8))
