@@ -315,6 +315,13 @@ def sound_offsets(options, path, canvas, frames):
     return offsets
 
 
+def distinct_rate(numbers, times):
+    """How many different pictures of the page a second of a program has; unreadable ones count as none."""
+    seen = [number for number in numbers if number is not None]
+    changes = sum(later != earlier for earlier, later in zip(seen, seen[1:]))
+    return 1000 * changes / (times[-1] - times[0])
+
+
 def measure_picture(stage, options, table, pages):
     for text in ("720x1280@20", "1280x720@30"):
         canvas = Canvas.parse(text)
@@ -338,6 +345,9 @@ def measure_picture(stage, options, table, pages):
         x, y, edge, _ = canvas.mark()
         numbers = marks.read(options, path, (x, y, edge), SOURCE)
         steps = [(after - before) % 65536 for before, after in zip(numbers, numbers[1:]) if None not in (before, after)]
+        # A rate that is held with repeated pictures is not the page's.
+        distinct = distinct_rate(numbers, [frame.time for frame in video])
+        table.add(f"{text}: distinct pictures per second", f"{distinct:.2f}", "± 2 %", abs(distinct / canvas.fps - 1) <= 0.02)
         table.add(f"{text}: repeated, skipped and unreadable pictures",
                   f"{steps.count(0)}, {sum(step - 1 for step in steps if 1 < step < 100)}, {numbers.count(None)} of {len(numbers)}",
                   "", None)
