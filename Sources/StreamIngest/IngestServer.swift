@@ -299,6 +299,11 @@ final class IngestServer: @unchecked Sendable {
                     clients[id]?.client.refuse(
                         .playFailed("\(Self.mostPrograms) programs are played, which is the limit: try again later"))
                 }
+            case .pause(let name):
+                guard let stream = streams[name] else { break }
+                let now = MonotonicClock.now()
+                stream.pause(now: now)
+                flush(stream, now)
             case .end(let name): endStream(name)
             }
         }

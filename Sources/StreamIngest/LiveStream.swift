@@ -76,6 +76,15 @@ final class LiveStream {
         if !players.isEmpty { waiting.append(OutputTag(tag)) }
     }
 
+    /// Tells the players that nothing comes until a publisher returns. Call `flush` afterwards.
+    func pause(now: Int64) {
+        var metadata = FLVMetadata(video: nil, audio: nil, framesPerSecond: nil)
+        metadata.isPaused = true
+        let tag = FLVTag(role: .metadata, timestamp: times.timestamp(at: now), body: metadata.body)
+        cache.append(tag)
+        if !players.isEmpty { waiting.append(OutputTag(tag)) }
+    }
+
     /// Sends the accepted tags to the players.
     ///
     /// - Returns: Players to disconnect because they read too slowly.

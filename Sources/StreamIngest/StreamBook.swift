@@ -28,6 +28,8 @@ struct StreamBook: Sendable {
         /// The stream is a program, read from the relay that listens at `socket`, and on the detour while none does. `play`
         /// follows.
         case feed(stream: String, socket: String, detour: ProgramDetour? = nil, connection: Int)
+        /// The stream shows nothing until a publisher returns: its players are told.
+        case pause(stream: String)
         /// The stream is over: its players are told, and it is removed.
         case end(stream: String)
     }
@@ -36,6 +38,8 @@ struct StreamBook: Sendable {
         var session: String
         /// The publisher's connection; `nil` while it is lost.
         var connection: Int?
+        /// Whether the publisher is a worker of the service.
+        var isWorkers = false
         var lostAt: Int64?
     }
 
@@ -58,6 +62,8 @@ struct StreamBook: Sendable {
 
     /// Prefix of the application in URLs from which relays pull.
     static let relayApplication = "relay/"
+    /// Prefix of the application under which workers of the service publish.
+    static let workerApplication = "publish/"
     /// Prefix of the names of streams that are programs. Names of publishers' streams have four parts.
     static let programPrefix = "program/"
     /// Name of the argument by which a relay proves that the orchestrator sent it.
@@ -117,7 +123,9 @@ struct StreamBook: Sendable {
         if let old = streams[stream]?.connection {
             actions.append(.refuse(connection: old, Self.replaced))
         }
-        streams[stream] = Stream(session: session, connection: entry.connection)
+        streams[stream] = Stream(
+            session: session, connection: entry.connection,
+            isWorkers: entry.request.application.startsInUTF8(with: Self.workerApplication))
         for (connection, wait) in patient where wait.stream == stream { patient[connection] = nil }
         actions.append(.accept(connection: entry.connection))
         actions.append(.begin(stream: stream, connection: entry.connection))
@@ -221,7 +229,9 @@ struct StreamBook: Sendable {
         }
         streams[name]?.connection = nil
         streams[name]?.lostAt = now
+        // A process of this machine has ended: its last picture would stay as if its network had a hiccup.
         return [.tell(.interrupted(stream: name, session: stream.session, reason: reason))]
+            + (stream.isWorkers ? [.pause(stream: name)] : [])
     }
 
     private mutating func end(

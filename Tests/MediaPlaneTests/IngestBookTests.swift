@@ -171,6 +171,27 @@ import Testing
         #expect(book.count == 0 && book.deadline == .max)
     }
 
+    /// The end of a process on this machine is no hiccup of a network, for which the last picture would stay.
+    @Test func theLossOfAWorkerIsShownAtOnce() {
+        var book = book()
+        let wish = RTMPStreamRequest(
+            kind: .publish, application: "publish/default/lobby/alice", name: "camera", query: "proof=p")
+        guard case .tell(.ask(let ask))? = book.requested(wish, by: 4, address: "127.0.0.1", now: 0).first else {
+            Issue.record("nobody was asked")
+            return
+        }
+        _ = book.allowed(ask.request, session: ask.session, stream: Self.key, now: 0)
+        #expect(
+            book.left(4, isClean: false, reason: "lost", now: 5) == [
+                .tell(.interrupted(stream: Self.key, session: "r-1", reason: "lost")), .pause(stream: Self.key),
+            ])
+        // Another publisher in its place is judged by itself.
+        _ = publish(&book, 5)
+        #expect(
+            book.left(5, isClean: false, reason: "lost", now: 6)
+                == [.tell(.interrupted(stream: Self.key, session: "r-2", reason: "lost"))])
+    }
+
     @Test func aSecondPublisherTakesOver() {
         var book = book()
         _ = publish(&book, 4)
