@@ -143,7 +143,7 @@ import Testing
             #expect(stranger.status == 1 && stranger.text.contains("Token validation error"), "\(stranger.text)")
             #expect(try await call(commands[0])["status"] as? String == "starting")
             var last: [String: Any]?
-            try await waitUntil("the stream runs: \(last ?? [:])") {
+            try await waitUntil("the stream runs: \(last ?? [:])", every: 500) {
                 let answer = try await call(commands[1])
                 last = first(answer)
                 return last?["status"] as? String == "running"
@@ -152,7 +152,7 @@ import Testing
             try await viewer.receive(pictures: 60)
             viewer.stop()
             _ = try await call(commands[2])
-            try await waitUntil("the stream is completed: \(last ?? [:])") {
+            try await waitUntil("the stream is completed: \(last ?? [:])", every: 500) {
                 let answer = try await call(commands[1])
                 last = first(answer)
                 return last?["status"] as? String == "completed"
@@ -164,6 +164,57 @@ import Testing
             let file = try await stage.client.request("GET", url.path + "?" + (url.percentEncodedQuery ?? ""))
             #expect(file.status == 200 && file.contentType == "video/mp4")
             #expect(file.body.dropFirst(4).starts(with: Data("ftyp".utf8)))
+        }
+    }
+
+    // MARK: 100ms' SDK for Node.js
+
+    /// Directory into which npm installs the SDK, which is not part of this project.
+    private static let sdk = Workspace.products.deletingLastPathComponent().deletingLastPathComponent()
+        .appendingPathComponent("node-sdk")
+    static let hasSDK = FileManager.default.fileExists(
+        atPath: sdk.appendingPathComponent("node_modules/@100mslive/server-sdk").path)
+
+    /// The last line of `scripts/hms-sdk.cjs`.
+    private struct Outcome: Decodable {
+        var statuses: [String]
+        var hasDates: Bool
+        var isListed: Bool
+        var assets: Int
+        var link: String
+        var missing: Int?
+        var stranger: Int?
+    }
+
+    @Test(.enabled(if: HundredMSTests.hasSDK, "npm install --prefix .build/node-sdk @100mslive/server-sdk@0.3.0"))
+    func theSDKStreamsARoom() async throws {
+        let secret = "testsecret-of-the-flow"
+        let environment = [
+            "MIXORCHESTRATOR_APPS_0_ID": "default", "MIXORCHESTRATOR_APPS_0_ACCESS_KEYS_0_ID": "testid",
+            "MIXORCHESTRATOR_APPS_0_ACCESS_KEYS_0_SECRET": secret, "MIXORCHESTRATOR_HUNDREDMS_ENABLED": "true",
+        ]
+        try await Stage.run(environment: environment) { stage in
+            try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 1))
+            try await stage.open(host: "alice")
+            let script = Workspace.root.appendingPathComponent("scripts/hms-sdk.cjs").path
+            let process = try ManagedProcess(
+                "hms-sdk", "node",
+                [
+                    script, Self.sdk.path, "127.0.0.1:\(stage.client.port)", "testid", stage.room,
+                    stage.media.cdn("sdk"),
+                ], in: stage.directory, environment: ["SECRET": secret])
+            // It waits for two states of the stream.
+            try await waitUntil("the SDK's calls have ended", within: 2 * patience) { !process.isRunning }
+            guard process.exitStatus == 0,
+                let line = process.messages().split(separator: "\n").last(where: { $0.hasPrefix("{") })
+            else { throw EndToEndError("the SDK: \(process.messages())") }
+            let outcome = try JSONDecoder().decode(Outcome.self, from: Data(line.utf8))
+            #expect(outcome.statuses == ["starting", "running", "stopping", "completed"])
+            #expect(outcome.hasDates && outcome.isListed && outcome.assets == 1, "\(line)")
+            #expect(outcome.missing == 404 && outcome.stranger == 401, "\(line)")
+            let url = try #require(URLComponents(string: outcome.link))
+            let file = try await stage.client.request("GET", url.path + "?" + (url.percentEncodedQuery ?? ""))
+            #expect(file.status == 200 && file.contentType == "video/mp4")
         }
     }
 }
