@@ -7,7 +7,7 @@ BUILD_DIR ?= .build
 FUZZ_REQUESTS ?= 50000
 # Those whose number of rounds is a TestLength, and what takes a number from the environment.
 LONG_TESTS := FuzzTests|RoomFloodTests|SwitchingTests/switchesAtRandomTimes|SwitchingTests/aThousandSwitchesInARow|LeakTests/joinsAndLeaves|CrashTests
-LONG_TESTS := $(LONG_TESTS)|BrowserTests/theWatchPagePlaysAcrossSwitches|HostileStreamTests/anyStreams|OverloadControllerTests/levelsSettle
+LONG_TESTS := $(LONG_TESTS)|BrowserTests/theWatchPagePlaysAcrossSwitches|HostileStreamTests/anyStream|OverloadControllerTests/levelsSettle
 LONG_TESTS := $(LONG_TESTS)|ChannelLoadTests|ProgramMoveTests|PostgreSQLFailoverTests|ClusterHistoryTests|ClusterPublisherHistoryTests|NodeLossTests|ClusterDatabaseTests|ClusterUpgradeTests
 LONG_TESTS := $(LONG_TESTS)|BypassClockTests/anyTrouble|SourceQuarantineTests/culprit|SourceMatrixTests/aStreamIsCopied
 LONG_TESTS := $(LONG_TESTS)|BypassTests|RecordingTests/recordingsComeAndGoOnAir|StallTests|SlateTests|SourceChangeTests|CodecMatrixTests
@@ -53,7 +53,7 @@ test-fast: setup ## build, and run the tests of the pure targets and of the stor
 	$(SWIFT) build $(SWIFTFLAGS) $(TEST_OPTIONS) --build-tests
 	@scripts/test.sh $(BUILD_DIR) fast
 
-test-long: ## run the long form of some tests: a million rooms, 50000 malformed requests, 200 kills, 100 relays, 100 joins, 1000 switches, 50 failovers, 200 histories of a cluster
+test-long: ## run the long form of some tests: a million rooms and crafted streams, 50000 malformed requests, 200 kills, 100 relays, 100 joins, 1000 switches, 50 failovers, 200 histories of a cluster
 	@deploy/setup.sh --tests
 	$(SWIFT) build $(SWIFTFLAGS) $(TEST_OPTIONS) --build-tests
 	MIX_LONG=1 MIX_FUZZ_REQUESTS=$(FUZZ_REQUESTS) MIX_ROOMS=90000 \
