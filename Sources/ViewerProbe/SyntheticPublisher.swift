@@ -41,11 +41,14 @@ public struct SyntheticPublisher: Hashable, Codable, Sendable {
     public var videoBitrate: Int
     /// Seconds after which the source ends; `nil` means never.
     public var seconds: Double?
+    /// Time on the publisher's clock per elapsed time: 1.002 is a clock that is 2000 ppm fast. Greater than 0.
+    public var clockRate: Double
 
     public init(
         id: Int, width: Int = 720, height: Int = 1280, fps: Int = 20, bFrames: Int = 0, gopSeconds: Double = 2,
         sampleRate: Int = 48000, channels: Int = 2, hasSound: Bool = true, colour: RGB? = nil,
-        person: String? = nil, colourTag: ColourTag = .none, videoBitrate: Int = 1_300_000, seconds: Double? = nil
+        person: String? = nil, colourTag: ColourTag = .none, videoBitrate: Int = 1_300_000, seconds: Double? = nil,
+        clockRate: Double = 1
     ) {
         self.id = id
         self.width = width
@@ -61,6 +64,7 @@ public struct SyntheticPublisher: Hashable, Codable, Sendable {
         self.colourTag = colourTag
         self.videoBitrate = videoBitrate
         self.seconds = seconds
+        self.clockRate = clockRate
     }
 
     private static let colours = [
@@ -110,9 +114,11 @@ public struct SyntheticPublisher: Hashable, Codable, Sendable {
         let base = "color=c=gray:s=\(width)x\(height):r=\(fps)"
         let silent = ["-hide_banner", "-nostdin", "-nostats", "-loglevel", "warning"]
         let length = seconds.map { ["-t", "\($0)"] } ?? []
+        let pace = clockRate == 1 ? ["-re"] : ["-readrate", "\(clockRate)"]
+        func live(_ graph: String) -> [String] { pace + ["-f", "lavfi", "-i", graph] }
         guard let picture, files.count == picture.layers.count else {
             let graph = ([base] + plain + marks).joined(separator: ",")
-            return silent + ["-re", "-f", "lavfi", "-i", graph, "-re", "-f", "lavfi", "-i", soundGraph] + length
+            return silent + live(graph) + live(soundGraph) + length
         }
         var graph = ""
         for (index, layer) in picture.layers.enumerated() {
@@ -121,7 +127,7 @@ public struct SyntheticPublisher: Hashable, Codable, Sendable {
             graph += (layer.isShown.map { ":enable='\($0)'" } ?? "") + "[\(index + 1)];"
         }
         graph += "[\(files.count)]" + (["format=yuv420p", picture.clock] + marks).joined(separator: ",") + "[picture]"
-        return silent + ["-re", "-f", "lavfi", "-i", base, "-re", "-f", "lavfi", "-i", soundGraph]
+        return silent + live(base) + live(soundGraph)
             + files.flatMap { ["-f", "image2", "-c:v", "librsvg", "-i", $0] }
             + ["-filter_complex", graph, "-map", "[picture]", "-map", "1:a"] + length
     }

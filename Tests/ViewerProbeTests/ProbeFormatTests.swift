@@ -21,6 +21,14 @@ import EncodedMedia
         for length in bytes.indices { #expect(AMF0.decodeAll(Array(bytes[..<length])).count < values.count) }
     }
 
+    @Test func aPublishersClockMayBeOff() {
+        let right = SyntheticPublisher(id: 1).arguments(url: "rtmp://host/live/x")
+        #expect(right.count { $0 == "-re" } == 2 && !right.contains("-readrate"))
+        let fast = SyntheticPublisher(id: 1, clockRate: 1.002).arguments(url: "rtmp://host/live/x")
+        let rates = zip(fast, fast.dropFirst()).filter { $0.0 == "-readrate" }.map { $0.1 }
+        #expect(rates == ["1.002", "1.002"] && !fast.contains("-re"))
+    }
+
     @Test func showinfoIsUnderstood() {
         let line =
             "[Parsed_showinfo_0 @ 0x55] [info] n:  12 pts:   621 pts_time:0.621   pos:  4711 fmt:yuv420p "

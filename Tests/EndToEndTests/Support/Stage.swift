@@ -283,6 +283,17 @@ final class Stage: Sendable {
         return report
     }
 
+    /// Judges the viewer's recording, and returns what the judgement is based on as well.
+    func judgement(_ recorder: ProbeRecorder) async throws -> Probe.Judgement {
+        recorder.stop()
+        let (publishers, scenes) = state.withLock { ($0.known, Array($0.scenes)) }
+        let judgement = try await Probe.judgement(
+            await recorder.recording(),
+            ProbeConfiguration(publishers: publishers, scenes: scenes, limits: .ofTests))
+        print(judgement.report.table)
+        return judgement
+    }
+
     // MARK: Processes
 
     func printMessages() {
