@@ -18,7 +18,7 @@ import Testing
 final class RelayRig: Sendable {
     /// The streams of participants, each played from its beginning for every connection.
     private final class Streams: Sendable {
-        let tags = Mutex<[String: [FLVTag]]>([:])
+        let tags = Mutex<[String: [PacedTag]]>([:])
         let connections = Mutex<[String: Int]>([:])
     }
     private struct State {
@@ -132,7 +132,10 @@ final class RelayRig: Sendable {
     func publish(_ name: String, _ tracks: [TestTrack]) { publish(name, tags: TestTrack.tags(of: tracks)) }
 
     /// Serves these tags to later pulls of `name`, each at its time.
-    func publish(_ name: String, tags: [FLVTag]) { streams.tags.withLock { $0[name] = tags } }
+    func publish(_ name: String, tags: [FLVTag]) { publish(name, paced: tags.map(PacedTag.init)) }
+
+    /// Serves these tags to later pulls of `name`.
+    func publish(_ name: String, paced: [PacedTag]) { streams.tags.withLock { $0[name] = paced } }
 
     /// Returns the number of connections so far that have pulled `name`.
     func connections(of name: String) -> Int { streams.connections.withLock { $0[name] ?? 0 } }
@@ -252,75 +255,6 @@ final class RelayRig: Sendable {
             try await Task.sleep(for: .milliseconds(10))
         }
         throw CancellationError()
-    }
-}
-
-/// Serves streams as HTTP-FLV on loopback, each from its beginning and in real time.
-private final class HTTPFLVServer: Sendable {
-    let port: Int
-    private let accepting: Task<Void, Never>
-    private let listener: Int32
-
-    /// - Parameter tags: Tags of a name, requested for each connection.
-    init(tags: @escaping @Sendable (String) -> [FLVTag]) throws {
-        let listening = try LoopbackListener()
-        let listener = listening.descriptor
-        self.listener = listener
-        port = listening.port
-        let (connections, arrived) = AsyncStream.makeStream(of: Int32.self)
-        Thread.detachNewThread {
-            while true {
-                let connection = accept(listener, nil, nil)
-                guard connection >= 0 else { break }
-                arrived.yield(connection)
-            }
-            arrived.finish()
-        }
-        accepting = Task {
-            await withDiscardingTaskGroup { group in
-                for await connection in connections {
-                    group.addTask { await Self.serve(connection, tags) }
-                }
-                group.cancelAll()
-            }
-        }
-    }
-
-    func stop() {
-        accepting.cancel()
-        shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
-    }
-
-    private static func serve(_ descriptor: Int32, _ tags: @Sendable (String) -> [FLVTag]) async {
-        let (bytes, arrived) = AsyncStream.makeStream(of: [UInt8].self)
-        let client = Client()
-        let channel = SocketChannel(
-            descriptor: descriptor, onBytes: { arrived.yield($0) },
-            onClosed: {
-                client.isGone.store(true, ordering: .relaxed)
-                arrived.finish()
-            })
-        defer { channel.close() }
-        var request: [UInt8] = []
-        for await more in bytes {
-            request += more
-            if String(decoding: request, as: UTF8.self).contains("\r\n\r\n") { break }
-        }
-        let path = String(decoding: request, as: UTF8.self).split(separator: " ").dropFirst().first ?? "/"
-        let playing = tags(String(path.dropFirst()))
-        let head = "HTTP/1.1 200 OK\r\nContent-Type: video/x-flv\r\nConnection: close\r\n\r\n"
-        channel.send(Array(head.utf8) + FLVTag.fileHeader)
-        let start = ContinuousClock.now
-        for tag in playing {
-            try? await Task.sleep(until: start + .milliseconds(tag.timestamp))
-            guard !Task.isCancelled, !client.isGone.load(ordering: .relaxed) else { return }
-            channel.send(tag.encoded)
-        }
-    }
-
-    private final class Client: Sendable {
-        let isGone = Atomic(false)
     }
 }
 
