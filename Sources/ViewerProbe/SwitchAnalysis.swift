@@ -196,5 +196,10 @@ struct SwitchAnalysis {
         report.clickLevel = ToneAnalysis.clickLevel(run.samples, range: centre - reach..<centre + reach)
         let around = [centre - 6 * reach..<centre - 2 * reach, centre + 2 * reach..<centre + 6 * reach]
         report.clickSurroundings = around.compactMap { ToneAnalysis.clickLevel(run.samples, range: $0) }.max()
+        func band(_ range: Range<Int>) -> Double? {
+            ToneAnalysis.bandClickLevel(run.samples, sampleRate: rate, range: range)
+        }
+        report.bandClickLevel = band(centre - reach..<centre + reach)
+        report.bandClickSurroundings = around.compactMap(band).max()
     }
 }

@@ -39,6 +39,9 @@ public struct SwitchReport: Hashable, Codable, Sendable {
     /// Highest broadband peak, in dB of full scale, at the change and in its surroundings.
     public var clickLevel: Double?
     public var clickSurroundings: Double?
+    /// Highest peak above 0.146 of the sample rate (7 kHz at 48 kHz) at the switch and near it, in dB of full scale.
+    public var bandClickLevel: Double?
+    public var bandClickSurroundings: Double?
     /// Whether a click is evidence about the splice. False if no source is on air both before and after it: the sound
     /// of the one source ends, and that of the other begins, anywhere in its wave, which is a click by itself.
     public var judgesClick = true
@@ -100,6 +103,12 @@ public struct SwitchReport: Hashable, Codable, Sendable {
             check(
                 clickLevel <= max(limits.clickFloor, clickSurroundings + limits.clickDecibels),
                 "click of \(clickLevel.tenths) dB (around it \(clickSurroundings.tenths) dB)")
+        }
+        if isSplice, judgesClick, let bandClickLevel, let bandClickSurroundings {
+            check(
+                bandClickLevel <= max(limits.bandClickFloor, bandClickSurroundings + limits.clickDecibels),
+                "click of \(bandClickLevel.tenths) dB in the band above the tones "
+                    + "(around it \(bandClickSurroundings.tenths) dB)")
         }
         if let colourError {
             check(colourError <= limits.colour, "the host's colour changes by \(colourError.tenths) of 255")

@@ -70,6 +70,18 @@ struct ProbeFixture {
         }
     }
 
+    /// Returns sound with a click of −50 dB of full scale: 2 ms of a tone from sample `start` on.
+    static func clicking(_ sound: [Float], at start: Int, frequency: Double) -> [Float] {
+        let amplitude = 0.003162
+        var sound = sound
+        for index in 0..<96 {
+            let shape = sin(Double.pi * (Double(index) + 0.5) / 96)
+            let wave = sin(2 * Double.pi * frequency * Double(index) / 48000)
+            sound[start + index] += Float(amplitude * shape * shape * wave)
+        }
+        return sound
+    }
+
     /// Returns the fixture's timestamps as an FLV stream, in decoding order.
     func flv() -> [UInt8] {
         var bytes = FLVTag.fileHeader

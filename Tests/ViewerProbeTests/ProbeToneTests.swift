@@ -64,4 +64,40 @@ import Testing
         #expect(quiet < -80)
         #expect(abs(loud - 20 * log10(0.001)) < 1)
     }
+
+    @Test(arguments: [7_500.0, 8_000, 11_000, 15_000]) func aClickOfAnyFrequencyIsReadAtItsLevel(
+        frequency: Double
+    ) throws {
+        let clean = ProbeFixture.sound(seconds: 2)
+        let clicking = ProbeFixture.clicking(clean, at: 50_000, frequency: frequency)
+        let range = 40_000..<60_000
+        let quiet = try #require(ToneAnalysis.bandClickLevel(clean, sampleRate: 48_000, range: range))
+        let loud = try #require(ToneAnalysis.bandClickLevel(clicking, sampleRate: 48_000, range: range))
+        #expect(quiet < -90)
+        #expect(abs(loud + 50) < 2, "\(loud)")
+    }
+
+    @Test(arguments: [44_100, 48_000]) func tonesAndBeepsOfFourAreBelowTheBand(rate: Int) throws {
+        var samples = [Float](repeating: 0, count: 2 * rate)
+        for publisher in (1...4).map({ SyntheticPublisher(id: $0) }) {
+            let steady = tone(Double(publisher.toneFrequency), rate: rate, count: samples.count)
+            let beep = tone(Double(publisher.beepFrequency), rate: rate, count: rate / 25, amplitude: 0.3)
+            for index in samples.indices { samples[index] += steady[index] }
+            for index in beep.indices {
+                let shape = sin(Double.pi * Double(index) / Double(beep.count))
+                samples[rate + index] += beep[index] * Float(shape * shape)
+            }
+        }
+        let level = try #require(
+            ToneAnalysis.bandClickLevel(samples, sampleRate: rate, range: rate / 2..<rate * 3 / 2))
+        #expect(level < -80, "\(level)")
+    }
+
+    @Test func theBandIsNotMeasuredWhereItContainsBeepsOrNothing() {
+        let samples = ProbeFixture.sound(seconds: 1)
+        #expect(ToneAnalysis.bandClickLevel(samples, sampleRate: 32_000, range: 0..<48_000) == nil)
+        #expect(ToneAnalysis.bandClickLevel(samples, sampleRate: 48_000, range: 100..<162) == nil)
+        #expect(ToneAnalysis.bandClickLevel(samples, sampleRate: 48_000, range: 100..<163) != nil)
+        #expect(ToneAnalysis.bandClickLevel(samples, sampleRate: 48_000, range: 47_990..<60_000) == nil)
+    }
 }
