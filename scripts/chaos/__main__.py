@@ -62,6 +62,7 @@ def _inject(world, fault):
         record["error"] = str(error)
     end = time.monotonic_ns()
     seen = judge(world.viewer.frames, world.viewer.notices, begin, end, CANVAS.fps)
+    seen = seen._replace(**world.host_pane(begin, end))
     record |= seen._asdict()
     record["settled"] = (end - begin) / 1e6
     record["broken"] = fault.limits.broken(seen) + ([record["error"]] if "error" in record else [])
@@ -69,15 +70,17 @@ def _inject(world, fault):
 
 
 def _table(records):
-    head = ("fault", "times", "freeze ms, worst", "median", "audio gap ms", "pictures lost", "reconnects", "on air again ms",
-            "limits")
+    head = ("fault", "times", "freeze ms, worst", "median", "host stands ms", "audio gap ms", "pictures lost", "reconnects",
+            "on air again ms", "limits")
     rows = [head]
     for name in sorted({record["fault"] for record in records}, key=[fault.name for fault in ALL].index):
         mine = [record for record in records if record["fault"] == name]
         broken = sum(bool(record["broken"]) for record in mine)
+        still = [record["still"] for record in mine if record["still"] is not None]
         rows.append((
             name, str(len(mine)), f"{max(r['freeze'] for r in mine):.0f}",
-            f"{statistics.median(r['freeze'] for r in mine):.0f}", f"{max(r['audio'] for r in mine):.0f}",
+            f"{statistics.median(r['freeze'] for r in mine):.0f}", f"{max(still):.0f}" if still else "–",
+            f"{max(r['audio'] for r in mine):.0f}",
             str(max(r["lost"] for r in mine)), str(max(r["reconnects"] for r in mine)),
             f"{max(r['back'] for r in mine):.0f}", "kept" if not broken else f"BROKEN {broken} times"))
     widths = [max(len(row[column]) for row in rows) for column in range(len(head))]

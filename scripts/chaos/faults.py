@@ -15,8 +15,9 @@ GOP_MS = 2000
 HANG_MS = 3000
 # Seconds for which a source is on probation after a relay's beginning (`SourceQuarantine`), and its successor's start.
 PROBATION = 13
-# Nothing may be missing. The machine's own lateness is no freeze: a picture may be late by this.
-_UNNOTICED = Limits(freeze=300, lost=0, reconnects=0)
+# Nothing may be missing, and the host's pane must not stand. The machine's own lateness is no freeze: a picture may be late
+# by this.
+_UNNOTICED = Limits(freeze=300, lost=0, reconnects=0, still=300)
 
 
 class Fault(NamedTuple):

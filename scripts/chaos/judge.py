@@ -15,6 +15,8 @@ class Seen(NamedTuple):
     backward: int       # timestamps that go back or stand still
     jump: float         # ms, greatest step of a picture's timestamp
     reconnects: int     # times at which the publisher came back, or the viewer had to connect anew
+    still: float | None = None   # ms, longest time for which pictures showed the same one of the host; `None` if unknown
+    repeated: int = 0   # pictures that showed the same one of the host as the picture before
 
 
 class Limits(NamedTuple):
@@ -22,6 +24,7 @@ class Limits(NamedTuple):
     freeze: float | None = None
     lost: int | None = None
     reconnects: int | None = None
+    still: float | None = None
     continues: bool = True      # timestamps never go back, and jump no further than the picture froze and a second
 
     def broken(self, seen):
@@ -33,6 +36,8 @@ class Limits(NamedTuple):
             words.append(f"{seen.lost} pictures lost, limit {self.lost}")
         if self.reconnects is not None and seen.reconnects > self.reconnects:
             words.append(f"{seen.reconnects} reconnects, limit {self.reconnects}")
+        if self.still is not None and seen.still is not None and seen.still > self.still:
+            words.append(f"the host's picture stood for {seen.still:.0f} ms, limit {self.still:.0f}")
         if self.continues and seen.backward:
             words.append(f"{seen.backward} timestamps go back")
         if self.continues and seen.jump > seen.freeze + 1000:

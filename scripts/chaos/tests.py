@@ -1,12 +1,19 @@
 """Tests of what judges and of what faults change. `PYTHONPATH=scripts python3 -m chaos.tests`"""
+import collections
+import pathlib
 import random
+import tempfile
+import threading
 import unittest
 from unittest import mock
 
 from bench_media.reader import Frame
 
-from . import faults
+from bench_media.canvas import Canvas
+
+from . import faults, pane
 from .judge import MS, Limits, judge
+from .viewer import Viewer
 from .world import World
 
 
@@ -64,6 +71,76 @@ class Judging(unittest.TestCase):
 
     def test_sound(self):
         self.assertGreater(self.judge(pictures(range(0, 2001, 50)) + sound([0, 600, 621, 900, 921])).audio, 250)
+
+
+class HostsPane(unittest.TestCase):
+    CANVAS = Canvas(360, 640, 20)
+
+    def watch(self, numbers, begin=0, end=None):
+        pictures = [(index * 50 * MS, number) for index, number in enumerate(numbers)]
+        return pane.watch(pictures, begin * MS, (len(numbers) * 50 if end is None else end) * MS)
+
+    def picture(self, source, count, square):
+        """Returns a grey picture with a mark."""
+        x, y, edge = (round(value) for value in square)
+        word = count | source << 16 | (count * 11 + source * 5 + 3) % 31 << 20
+        grey = bytearray([128]) * (self.CANVAS.width * self.CANVAS.height)
+        for line in range(edge):
+            for column in range(edge):
+                bit = line * 5 // edge * 5 + column * 5 // edge
+                grey[(y + line) * self.CANVAS.width + x + column] = 235 if word >> bit & 1 else 16
+        return bytes(grey)
+
+    def test_new_pictures_do_not_stand(self):
+        self.assertEqual(self.watch(range(100, 140)), {"still": 50, "repeated": 0})
+
+    def test_repeated_pictures_stand_though_they_come_in_time(self):
+        seen = self.watch([1, 2, 3, *[4] * 8, 5, 6])
+        self.assertEqual(seen, {"still": 400, "repeated": 7})
+        self.assertEqual(Limits(still=300).broken(
+            judge([], [], 0, 0, 20)._replace(**seen)), ["the host's picture stood for 400 ms, limit 300"])
+
+    def test_only_the_time_of_the_fault_counts(self):
+        self.assertEqual(self.watch([1, 1, 1, 1, 1, 2, 3, 4, 5, 5, 5, 5], begin=200, end=425), {"still": 50, "repeated": 1})
+
+    def test_pictures_without_a_mark_say_nothing(self):
+        self.assertEqual(self.watch([1, 2, *[None] * 20, 3, 4]), {"still": 50, "repeated": 0})
+        self.assertEqual(self.watch([None] * 20), {"still": None, "repeated": 0})
+        self.assertEqual(Limits(still=300).broken(judge([], [], 0, 0, 20)), [])
+
+    def test_an_end_stands(self):
+        self.assertEqual(self.watch([1, 2, 3], end=1000)["still"], 900)
+
+    def test_marks_are_found_where_scenes_have_them(self):
+        scenes = [{"panes": [{"source": "alice/camera", "x": 0, "y": 0, "width": 180, "height": 640},
+                             {"source": "bob/camera", "x": 180, "y": 0, "width": 180, "height": 640}]}] * 2
+        places = pane.squares(scenes, "alice", self.CANVAS)
+        self.assertEqual(places, [(134, 274, 90), (44, 274, 90)])
+        half = self.picture(1, 4711, places[1])
+        self.assertEqual([pane.number(half, 360, place, 1) for place in places], [None, 4711])
+        self.assertIsNone(pane.number(half, 360, places[1], 2))
+        self.assertIsNone(pane.number(bytes(360 * 640), 360, places[0], 1))
+
+    def test_a_recording_begins_with_a_keyframe_and_its_configuration(self):
+        viewer = Viewer.__new__(Viewer)
+        viewer._pictures, viewer._header, viewer._lock = collections.deque(), None, threading.Lock()
+        bodies = [b"\x17\0\0\0\0one", b"\x17\1\0\0\0key", b"\x27\1\0\0\0a", b"\x17\0\0\0\0two", b"\x17\1\0\0\0key",
+                  b"\x27\1\0\0\0b", b"\x27\1\0\0\0c", b"\x17\1\0\0\0key"]
+        for index, body in enumerate(bodies):
+            viewer._keep(index * 100 * MS, index * 100, body)
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory) / "a.flv"
+            self.assertEqual(viewer.record(path, 550 * MS, 650 * MS), [400 * MS, 500 * MS, 600 * MS])
+            data, found = path.read_bytes()[13:], []
+            while data:
+                size = int.from_bytes(data[1:4], "big")
+                found.append((int.from_bytes(data[4:7], "big"), data[11:11 + size]))
+                data = data[15 + size:]
+            self.assertEqual(found, [(400, bodies[3]), (400, bodies[4]), (500, bodies[5]), (600, bodies[6])])
+            # What is older than any fault is forgotten, but not the configuration.
+            viewer._keep(300_000 * MS, 300_000, b"\x17\1\0\0\0key")
+            self.assertEqual(viewer.record(path, 300_000 * MS, 300_001 * MS), [300_000 * MS])
+            self.assertIn(bodies[3], path.read_bytes())
 
 
 class Changes(unittest.TestCase):

@@ -16,6 +16,7 @@ from bench_media.stage import free_port
 from bench_media.usage import processor_seconds
 from bench_media.waiting import wait_until
 
+from . import pane
 from .viewer import Viewer
 
 ROOM = "show"
@@ -151,6 +152,15 @@ class World:
         """Returns whether the relay receives a stream of this user, whether or not the layout shows it."""
         sources = self.service.task(ROOM).get("sources") or []
         return any(source["id"].startswith(f"{user}/") and source["state"] == "live" for source in sources)
+
+    def host_pane(self, begin, end):
+        """Returns what the viewer saw of the host's pictures between two times in ns, as fields of `Seen`."""
+        recording = self.stage.file("pane.flv")
+        arrivals = self.viewer.record(recording, begin, end)
+        numbers = pane.read(self.stage.options.ffmpeg, recording, CANVAS,
+                            pane.squares(self.service.scenes, "alice", CANVAS), 1)
+        # A picture that cannot be decoded is missing, and which one is not known.
+        return pane.watch(zip(arrivals, numbers), begin, end) if len(arrivals) == len(numbers) else {}
 
     # MARK: What is there
 
