@@ -12,10 +12,13 @@ import Testing
 /// it needs an otherwise idle machine.
 @Suite(.serialized, .enabled(if: TestLength.isLong)) struct WhipSeamTests {
     private static let canvas = Canvas(width: 360, height: 640, fps: 20)
-    private static let host = SyntheticPublisher(id: 1, width: 360, height: 640, videoBitrate: 800_000)
+    static let host = SyntheticPublisher(id: 1, width: 360, height: 640, videoBitrate: 800_000)
     private static let guest = SyntheticPublisher(id: 2, width: 360, height: 640, videoBitrate: 800_000)
+    /// The time that a debug build, which shares two cores with the publisher and the viewer, may need in proportion to
+    /// the limit for a release.
+    private static let debugMargin = 1.5
 
-    private static func run(
+    static func run(
         _ environment: [String: String] = [:], _ body: (Stage) async throws -> Void
     ) async throws {
         let variables = [
@@ -35,9 +38,9 @@ import Testing
     /// Starts a viewer of HTTP-FLV that waits for a program that has not begun, as a page does.
     ///
     /// - Returns: The time at which the first picture arrived, in ns of CLOCK_MONOTONIC.
-    private static func firstPicture(_ stage: Stage) async throws -> Int64 {
+    private static func firstPicture(_ stage: Stage, of room: String) async throws -> Int64 {
         while true {
-            let body = try await stage.client.body("/live/\(stage.room).flv")
+            let body = try await stage.client.body("/live/\(room).flv")
             var reader = FLVReader()
             if let body {
                 for try await buffer in body {
@@ -51,17 +54,29 @@ import Testing
         }
     }
 
-    /// Measures the time from the posted offer of a service's first publisher to the first picture at a viewer of
-    /// HTTP-FLV. It cannot be measured for later publishers, because the room's program continues without them.
-    @Test(.timeLimit(.minutes(6))) func theFirstPicture() async throws {
+    /// Measures the time from the posted offer to the first picture at a viewer of HTTP-FLV: for a service's first
+    /// publisher (cold), and for the first publishers of other rooms (warm). A later publisher of the same room would
+    /// join a program that already has pictures.
+    @Test(.timeLimit(.minutes(8))) func theFirstPicture() async throws {
         try await Self.run { stage in
-            let alice = try await WhipPublisher("alice", Self.host, on: stage)
-            async let picture = Self.firstPicture(stage)
-            let begin = try await alice.publish()
-            let time = Self.milliseconds(begin, try await picture)
-            print("POST to the first picture at a viewer: \(time) ms")
-            #expect(time <= 1500)
-            try await alice.leave()
+            var times: [Double] = []
+            for room in [stage.room, "second", "third", "fourth"] {
+                try await stage.client.putRoom(
+                    room, host: "alice", output: stage.media.cdn(room), layout: stage.layout, canvas: stage.canvas)
+                let alice = try await WhipPublisher(
+                    "alice", Self.host, in: room, of: stage.client, files: stage.directory)
+                async let picture = Self.firstPicture(stage, of: room)
+                let begin = try await alice.publish()
+                times.append(Self.milliseconds(begin, try await picture))
+                try await alice.leave()
+                // The next room has the machine to itself.
+                try await stage.client.deleteRoom(room)
+                try await waitUntil("the program of \(room) has ended") { stage.workers.isEmpty }
+            }
+            let warm = times.dropFirst().sorted()
+            print("POST to the first picture at a viewer: cold \(times[0]) ms, warm \(warm) ms")
+            #expect(times[0] <= 1000 * Self.debugMargin, "\(times)")
+            #expect(warm[1] <= 600 * Self.debugMargin, "\(times)")
         }
     }
 
@@ -100,7 +115,7 @@ import Testing
             #expect(report.splices.allSatisfy { $0.contentStep != nil })
             #expect(offsets.allSatisfy { abs($0) <= 40 }, "\(offsets)")
             try #require(mixes.count == joins && returns.count == joins)
-            #expect(toMix.sorted()[joins / 2] <= 2000 && toMix.allSatisfy { $0 <= 5000 }, "\(toMix)")
+            #expect(toMix.sorted()[joins / 2] <= 1200 && toMix.allSatisfy { $0 <= 5000 }, "\(toMix)")
             #expect(toBypass.sorted()[joins / 2] <= 300 && toBypass.allSatisfy { $0 <= 1000 }, "\(toBypass)")
             #expect(task.outputs.map(\.reconnects) == [0])
             try await alice.leave()
@@ -108,70 +123,24 @@ import Testing
     }
 
     /// WebRTC's times are those of its clocks, and RTMP's are whole ms: limits as for sources without a fixed rate.
-    private static var limits: ProbeLimits {
+    static var limits: ProbeLimits {
         var limits = ProbeLimits()
         limits.videoGapMs = 52
         limits.avShiftMs = 20
         return limits
     }
 
-    /// Packets are lost and reordered, and for a second none arrives. Viewers see a whole picture all the time.
-    @Test(.timeLimit(.minutes(6))) func aPoorNetwork() async throws {
-        let random = SeededGenerator(announcedFor: "a poor network")
-        try await Self.run { stage in
-            let path = try LossyPath(seed: random)
-            let alice = try await WhipPublisher("alice", Self.host, on: stage, through: path)
-            try await alice.publish()
-            try await stage.waitForOnAir("bypass")
-            var results: [String] = []
-            for (name, weather) in [
-                ("5 % lost", LossyPath.Weather(loss: 0.05)), ("50 ms jitter", LossyPath.Weather(jitter: 50)),
-                ("both", LossyPath.Weather(loss: 0.05, jitter: 50)),
-            ] {
-                path.set(weather)
-                let viewer = try await stage.record(stage.media.cdn(stage.room), as: name.replacing(" ", with: "-"))
-                try await Task.sleep(for: .seconds(10))
-                let report = try await stage.judge(viewer, expectedSwitches: nil, limits: Self.limits)
-                results.append(
-                    "\(name): \(report.decodeErrors.count) decode errors, frozen \(report.frozenMs) ms, black \(report.blackMs) ms, "
-                        + "intervals \(report.videoIntervalsMs), \(report.sources.map { "lost \($0.lost) repeated \($0.repeated)" })"
-                )
-                #expect(report.decodeErrors.isEmpty && report.backwardTimestamps == 0, "seed \(random.seed) \(name)")
-                #expect(report.blackMs == 0 && report.connections == 1)
-                // A packet that is lost together with its retransmissions costs the pictures up to the next keyframe.
-                #expect(report.frozenMs <= 1000, "seed \(random.seed) \(name)")
-            }
-            path.set(LossyPath.Weather())
-            try await Task.sleep(for: .seconds(2))
-            let viewer = try await stage.record(stage.media.cdn(stage.room), as: "outage")
-            try await Task.sleep(for: .seconds(3))
-            path.set(LossyPath.Weather(isOut: true))
-            try await Task.sleep(for: .seconds(1))
-            path.set(LossyPath.Weather())
-            try await Task.sleep(for: .seconds(5))
-            let report = try await stage.judge(viewer, limits: Self.limits)
-            results.append(
-                "1 s outage: \(report.decodeErrors.count) decode errors, frozen \(report.frozenMs) ms, black \(report.blackMs) ms, "
-                    + "intervals \(report.videoIntervalsMs), switches \(report.switches.map(\.to))")
-            #expect(report.decodeErrors.isEmpty && report.backwardTimestamps == 0 && report.blackMs == 0)
-            #expect(try await stage.client.users(stage.room) == ["alice"])
-            print(results.joined(separator: "\n"))
-            print("packets passed and lost: \(path.counts)")
-            try await alice.leave()
-            path.stop()
-        }
-    }
-
-    /// A camera drops pictures in poor light.
+    /// Cameras drop a tenth of their pictures, as in poor light. A larger share would often leave no picture for 250 ms,
+    /// which the program bridges as a stall.
     @Test(.timeLimit(.minutes(6))) func aHostWithoutAFixedRate() async throws {
         try await Self.run { stage in
-            let alice = try await WhipPublisher("alice", Self.host, on: stage, dropping: 0.2)
+            let alice = try await WhipPublisher("alice", Self.host, on: stage, dropping: 0.1)
             try await alice.publish()
             try await stage.waitForOnAir("bypass")
             let viewer = try await stage.watch()
             try await Task.sleep(for: .seconds(2))
             for _ in 0..<3 {
-                let bob = try await WhipPublisher("bob", Self.guest, on: stage, dropping: 0.2)
+                let bob = try await WhipPublisher("bob", Self.guest, on: stage, dropping: 0.1)
                 try await bob.publish()
                 try await stage.waitForOnAir("mix", users: ["alice", "bob"])
                 try await Task.sleep(for: .seconds(2))
@@ -181,7 +150,21 @@ import Testing
             }
             let report = try await stage.judge(viewer, expectedSwitches: 6, limits: Self.limits)
             #expect(report.decodeErrors.isEmpty && report.backwardTimestamps == 0 && report.blackMs == 0)
-            #expect(report.splices.count == 6, "\(report.table)")
+            #expect(report.splices.count == 6 && report.connections == 1, "\(report.table)")
+            // The time by which the host's content advances at a seam, compared with the time between the two pictures.
+            // It differs by one source frame if a picture was dropped there, and rarely by more.
+            let steps = report.splices.compactMap { splice in
+                splice.contentStep.map { abs(Double($0) * 1000 / Double(Self.host.fps) - splice.videoGapMs) }
+            }
+            #expect(steps.count == 6 && steps.allSatisfy { $0 <= 152 }, "\(steps)")
+            #expect((steps.median ?? .infinity) <= 52, "\(steps)")
+            // In a bypass, each dropped picture counts as frozen for one interval.
+            #expect(report.frozenMs <= 0.15 * 1000 * report.seconds && report.videoIntervalsMs[2] <= 500)
+            let offsets = report.splices.flatMap { [$0.avBeforeMs, $0.avAfterMs] }.compactMap(\.self)
+            let shifts = report.splices.compactMap(\.avShiftMs)
+            print("content steps \(steps), A/V \(offsets), shifts \(shifts), frozen \(report.frozenMs) ms")
+            #expect(!shifts.isEmpty && shifts.allSatisfy { abs($0) <= 20 }, "\(shifts)")
+            #expect(offsets.allSatisfy { abs($0) <= 40 }, "\(offsets)")
             try await alice.leave()
         }
     }
