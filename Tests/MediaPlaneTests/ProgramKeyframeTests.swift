@@ -51,12 +51,15 @@ extension RealTime {
         private static let alice: SourceID = "alice/camera"
         private static let bob: SourceID = "bob/camera"
 
-        /// Asks twenty times, at random times, and returns the times in ms until the keyframes come, sorted.
+        /// Number of requests, enough that two slow keyframes do not decide about the 95th percentile.
+        private static let requests = 40
+
+        /// Asks at random times, and returns the times in ms until the keyframes come, sorted.
         private static func times(of viewer: FeedViewer, _ name: String) async throws -> [Double] {
             var random = SeededGenerator(announcedFor: name)
             var times: [Double] = []
-            for _ in 0..<20 {
-                try await Task.sleep(for: .milliseconds(Int.random(in: 400...900, using: &random)))
+            for _ in 0..<requests {
+                try await Task.sleep(for: .milliseconds(Int.random(in: 400...600, using: &random)))
                 let asked = viewer.requestKeyframe()
                 let came = try await poll(within: .seconds(30), every: .milliseconds(5)) {
                     viewer.keyframes.last.flatMap { $0.arrival > asked ? $0.arrival : nil }
@@ -64,13 +67,19 @@ extension RealTime {
                 times.append(Double(try #require(came) - asked) / 1e6)
             }
             times.sort()
-            print("\(name): median \(times[10]), p95 \(times[18]), longest \(times[19]) ms")
+            print("\(name): median \(times[requests / 2]), p95 \(times[p95]), longest \(times[requests - 1]) ms")
             return times
         }
 
-        /// Expects keyframes soon: a viewer whose requests have no effect waits for half the distance of keyframes on
-        /// average, and a second and more after each request.
-        private static func expectSoon(_ times: [Double]) { #expect(times[10] <= 300, "\(times)") }
+        /// Index of the 95th percentile of the sorted times.
+        private static var p95: Int { requests * 95 / 100 - 1 }
+
+        /// Expects keyframes soon: within 150 ms for 95 % of the requests in a release, and within twice that time in a
+        /// debug build on two shared cores. A viewer whose requests have no effect waits for half the distance of
+        /// keyframes on average, which is a second and more.
+        private static func expectSoon(_ times: [Double]) {
+            #expect(times[requests / 2] <= 150 && times[p95] <= 2 * 150, "\(times)")
+        }
 
         private static func expectEvenPictures(_ viewer: FeedViewer, interval: ClosedRange<Int>) {
             let stamps = viewer.pictures.map { Int($0.tag.timestamp) }
@@ -80,8 +89,8 @@ extension RealTime {
 
         @Test func aMixHasOneWithItsNextPicture() async throws {
             let rig = try await RelayRig()
-            let video = try await TestStreams.video(count: 700)
-            let sound = try await TestStreams.audio(count: 1640) { _ in 0 }
+            let video = try await TestStreams.video(count: 1000)
+            let sound = try await TestStreams.audio(count: 2340) { _ in 0 }
             rig.publish("alice", [video, sound])
             rig.publish("bob", [video])
             let sources = [
