@@ -28,7 +28,7 @@ service="((RoomService|HTTPInterface|MixOrchestrator|ViewerProbe)Tests[.]|$datab
 # Suites of the service that measure time, memory or the machine.
 timed='[.](RoomFloodTests|WebSocketServerTests|UnsignedCallerTests|ConnectionLimitTests|ShutdownSignalsTests|LoadFlowTests|ChannelLoadTests|EngineIOSuiteTests|SocketIO(Suite|Server)Tests)/'
 network='MediaPlaneTests[.](Output(Fault|File|RTMP|TLS|Relay|SRT|WHIP)|Pull(HLS|RTMP|Session|Socket|Worker)|TCPDialler|TLSSession|Ingest(Server|TLS)|PageIsolation|GoldenPicture|MixerDrawing)Tests(/|$)'
-patient='EndToEndTests[.](Attack|Chat|ConsoleRoom|Crash|Database|ForkServerLoss|Hook|HundredMS|Ingest|Playback|Player|Redaction|Restart|Shutdown|SocketIOBrowser|Turn|WCSMedia)Tests(/|$)'
+patient='EndToEndTests[.](Attack|Chat|ConsoleRoom|Crash|Database|ForkServerLoss|Hook|HundredMS|Ingest|MakeRun|Playback|Player|Redaction|Restart|Shutdown|SocketIOBrowser|Turn|WCSMedia)Tests(/|$)'
 # Suites that take long run as processes of their own, and start first.
 long='[.](SchemathesisTests|RequestCostTests|FuzzTests|SplicerTests|OutputFaultTests|OutputRTMPTests|OutputTLSTests|PullHLSTests|PullWorkerTests|CrashTests|RestartTests)$'
 
