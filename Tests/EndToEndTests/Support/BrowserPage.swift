@@ -17,17 +17,18 @@ actor BrowserPage {
     /// - Parameters:
     ///   - directory: Location of the browser's profile, pipes and messages.
     ///   - width: Width of the window in CSS pixels.
-    static func open(_ url: String, in directory: URL, width: Int = 1400, height: Int = 1000) async throws
-        -> BrowserPage
-    {
-        let page = try BrowserPage(directory)
+    ///   - options: Additional command-line options of Chromium.
+    static func open(
+        _ url: String, in directory: URL, width: Int = 1400, height: Int = 1000, options: [String] = []
+    ) async throws -> BrowserPage {
+        let page = try BrowserPage(directory, options)
         try await page.begin(url, width, height)
         // From then on, the page's elements are there.
         try await page.wait(for: "location.href !== 'about:blank' && document.readyState !== 'loading'")
         return page
     }
 
-    private init(_ directory: URL) throws {
+    private init(_ directory: URL, _ options: [String]) throws {
         guard let executable = Browser.executable else {
             throw EndToEndError("chromium is missing: run deploy/setup.sh")
         }
@@ -49,8 +50,8 @@ actor BrowserPage {
                 // For the same reason as in `Browser`.
                 "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--mute-audio",
                 "--no-first-run", "--autoplay-policy=no-user-gesture-required", "--remote-debugging-pipe",
-                "--user-data-dir=\(path).profile", "about:blank",
-            ], in: directory)
+                "--user-data-dir=\(path).profile",
+            ] + options + ["about:blank"], in: directory)
     }
 
     private func begin(_ url: String, _ width: Int, _ height: Int) async throws {
