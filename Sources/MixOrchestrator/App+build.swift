@@ -120,7 +120,9 @@ func buildOrchestrator(
     if let channels { cluster?.attach(channels) }
     if let cluster, let exchange {
         router.add(middleware: NodeOrderMiddleware(node: cluster, channels: channels))
-        router.add(middleware: ForwardingMiddleware(node: cluster, exchange: exchange))
+        let redirect =
+            cluster.settings.viewers == .redirect ? ViewerRedirect(origins: configuration.playback.origins) : nil
+        router.add(middleware: ForwardingMiddleware(node: cluster, exchange: exchange, redirect: redirect))
     }
     router.add(
         middleware: AccessMiddleware(tokens: configuration.apps.tokens, apps: configuration.apps.ids, limits: limits))

@@ -39,11 +39,16 @@ public struct NodeProfile: Hashable, Codable, Sendable {
     public var cores: NodeCores?
     /// The reason why it takes no rooms although it is at work, such as a disk that fails; `nil` = none.
     public var trouble: String?
+    /// Address at which viewers reach this node alone, such as `https://a.mix.example`, without a slash at the end; `nil` = none, or
+    /// the node runs an earlier release.
+    public var publicURL: String?
 
     public init(
         name: String, url: String, key: String, isDraining: Bool = false, rooms: Int = 0, capacity: Int? = nil,
-        ingest: String? = nil, region: String? = nil, cores: NodeCores? = nil, trouble: String? = nil
+        ingest: String? = nil, region: String? = nil, cores: NodeCores? = nil, trouble: String? = nil,
+        publicURL: String? = nil
     ) {
+        self.publicURL = publicURL
         self.region = region
         self.cores = cores
         self.trouble = trouble

@@ -18,6 +18,8 @@ import Testing
 final class ClusterMember: Sendable {
     let name: String
     let url: String
+    /// Address that it announces for viewers if it redirects them. Nothing answers there.
+    let publicURL: String
     var port: Int { reserved.number }
     /// Its data directory.
     let data: String
@@ -32,10 +34,14 @@ final class ClusterMember: Sendable {
     private let service: Task<Void, any Error>
 
     private static let http = HTTPClient(eventLoopGroupProvider: .singleton)
+    /// Follows no redirects.
+    private static let strict = HTTPClient(
+        eventLoopGroupProvider: .singleton,
+        configuration: HTTPClient.Configuration(redirectConfiguration: .disallow))
 
     init(
         _ name: String, in directory: String, store: any TaskStore, lease: Duration, settings: [String: [String]] = [:],
-        capacity: Int? = nil, sharesIngest: Bool = true
+        capacity: Int? = nil, sharesIngest: Bool = true, redirectsViewers: Bool = false
     ) async throws {
         self.name = name
         let place = directory + "/" + name
@@ -44,10 +50,15 @@ final class ClusterMember: Sendable {
         reserved = try ReservedPort()
         let port = reserved.number
         url = "http://127.0.0.1:\(port)"
+        publicURL = "http://\(name).mix.test:\(port)"
         self.store = store
         var configuration = try testConfiguration(
             place, ["http.listen": ["127.0.0.1:\(port)"]].merging(settings) { $1 })
         configuration.node = ClusterSettings(name: name, url: url, lease: lease, capacity: capacity)
+        if redirectsViewers {
+            configuration.node?.publicURL = publicURL
+            configuration.node?.viewers = .redirect
+        }
         if configuration.ingest != nil {
             ingest = try await ScriptedIngest(data: place)
             ingestPlace = sharesIngest ? IngestPlace(host: "127.0.0.1", port: port) : nil
@@ -94,6 +105,14 @@ final class ClusterMember: Sendable {
         return Answer(status: Int(response.status.code), headers: fields, text: String(buffer: bytes))
     }
 
+    /// Returns the head of an answer. Follows no redirect, and reads no body.
+    func head(of path: String, headers: [String: String] = [:]) async throws -> (status: Int, headers: HTTPHeaders) {
+        var request = HTTPClientRequest(url: url + path)
+        for (name, value) in headers { request.headers.add(name: name, value: value) }
+        let response = try await Self.strict.execute(request, timeout: .seconds(60))
+        return (Int(response.status.code), response.headers)
+    }
+
     /// Returns the beginning of a body that does not end.
     func beginning(of path: String, bytes: Int) async throws -> (status: Int, bytes: [UInt8]) {
         let response = try await Self.http.execute(HTTPClientRequest(url: url + path), timeout: .seconds(60))
@@ -125,7 +144,7 @@ final class ClusterMember: Sendable {
 /// Runs nodes of one cluster in this process: on one store in memory, or each with its own connection to one database.
 func withCluster(
     onPostgreSQL: Bool = false, lease: Duration = .seconds(6), settings: [String: [String]] = [:],
-    sharesIngests: Bool = true,
+    sharesIngests: Bool = true, redirectsViewers: Bool = false,
     _ body: (_ start: (_ name: String, _ capacity: Int?) async throws -> ClusterMember) async throws -> Void
 ) async throws {
     try await withDirectory { directory in
@@ -142,7 +161,7 @@ func withCluster(
             }
             let member = try await ClusterMember(
                 name, in: directory, store: store, lease: lease, settings: settings, capacity: capacity,
-                sharesIngest: sharesIngests)
+                sharesIngest: sharesIngests, redirectsViewers: redirectsViewers)
             members.append(member)
             return member
         }

@@ -129,6 +129,8 @@ import Testing
         ("data: x\ndata: y", "data"),
         ("node: { drainSeconds: 5 }", "node.drainSeconds: found without node.url"),
         ("node: { drainSeconds: -1 }", "0…3600"),
+        ("node: { viewers: proxy }", "node.viewers: found without node.url"),
+        ("node: { viewers: send }", "one of proxy, redirect"),
         ("http: 7", "http: expected keys below it"), ("data: [a]", "data: expected a single value"),
         ("sources: { allow: { a: b } }", "sources.allow: expected a list"), ("- a", "expected keys"),
         ("a: [", "is not YAML"),

@@ -12,10 +12,13 @@ import TaskStore
 package struct ForwardingMiddleware: RouterMiddleware {
     let node: ClusterNode
     let exchange: NodeExchange
+    /// Sends viewers to the other node; `nil` if their requests are passed on, too.
+    let redirect: ViewerRedirect?
 
-    package init(node: ClusterNode, exchange: NodeExchange) {
+    package init(node: ClusterNode, exchange: NodeExchange, redirect: ViewerRedirect? = nil) {
         self.node = node
         self.exchange = exchange
+        self.redirect = redirect
     }
 
     package func handle(
@@ -75,6 +78,7 @@ package struct ForwardingMiddleware: RouterMiddleware {
             guard forwarding.isElsewhere else { return try outcome.get() }
             return Response(status: .serviceUnavailable, headers: [NodeHeader.moved: "1", .retryAfter: "1"])
         }
+        if let answer = redirect?.answer(to: request, at: target) { return answer }
         if ExpectedBody.isAnnounced(by: request.head) { context.wantsBody(of: request) }
         let body = try await record.whole(upTo: BodyLimit.bytes)
         let answer = try await exchange.pass(

@@ -17,7 +17,7 @@ enum ConfigurationKeys {
         "data": .scalar,
         "layouts": .scalar, "worker": .scalar, "store.url": .scalar, "store.passwordFile": .scalar,
         "node.id": .scalar, "node.url": .scalar, "node.leaseSeconds": .scalar, "node.maxRooms": .scalar,
-        "node.drainSeconds": .scalar, "node.region": .scalar,
+        "node.drainSeconds": .scalar, "node.region": .scalar, "node.publicURL": .scalar, "node.viewers": .scalar,
         "sources.allow": .list, "sources.urlTemplate": .scalar, "outputs.allow": .list, "outputs.directory": .scalar,
         "callbacks.allow": .list,
         "rooms.outputs": .list, "media.directory": .scalar,

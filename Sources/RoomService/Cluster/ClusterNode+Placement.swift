@@ -17,7 +17,8 @@ extension ClusterNode {
         return NodeProfile(
             name: settings.name, url: settings.url, key: key, isDraining: isDraining, rooms: rooms,
             capacity: settings.capacity, ingest: settings.ingest?.text, region: settings.region,
-            cores: load.withLock { $0 }?.nodeCores, trouble: trouble.withLock { $0 })
+            cores: load.withLock { $0 }?.nodeCores, trouble: trouble.withLock { $0 },
+            publicURL: settings.publicURL)
     }
 
     /// Whether new rooms should go to another node: this one is not well, or has no cores for a mix of two, and another

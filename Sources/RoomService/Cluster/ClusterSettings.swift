@@ -16,6 +16,18 @@ package struct ClusterSettings: Hashable, Sendable {
     package var region: String?
     /// Place at which the other nodes reach this one's RTMP ingest; `nil` = they cannot reach it.
     package var ingest: IngestPlace?
+    /// Address at which viewers reach this node alone, such as `https://a.mix.example`, without a slash at the end; `nil` = none.
+    package var publicURL: String?
+    /// What happens to viewers over HTTP-FLV and HLS whose room is at another node.
+    package var viewers = Viewers.proxy
+
+    /// Ways in which viewers get a program of another node.
+    package enum Viewers: String, CaseIterable, Sendable {
+        /// The node that they have reached passes the program on.
+        case proxy
+        /// They are sent to the node that has the room, if it has a `publicURL`.
+        case redirect
+    }
 
     package init(
         name: String, url: String, lease: Duration = .seconds(30), capacity: Int? = nil, drain: Duration = .zero,

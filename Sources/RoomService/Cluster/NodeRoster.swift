@@ -17,6 +17,8 @@ package struct NodeRoster: Sendable {
     package struct Shown: Encodable, Sendable {
         package var name: String
         package var url: String
+        /// Address at which viewers reach it.
+        package var publicURL: String?
         /// `atWork`, `draining` or `gone`.
         package var state: String
         package var rooms: Int
@@ -35,7 +37,7 @@ package struct NodeRoster: Sendable {
         return try await roster().compactMap { entry in
             entry.profile.map { profile in
                 Shown(
-                    name: profile.name, url: profile.url,
+                    name: profile.name, url: profile.url, publicURL: profile.publicURL,
                     state: !entry.isAtWork ? "gone" : profile.isDraining ? "draining" : "atWork",
                     rooms: profile.rooms, maxRooms: profile.capacity, region: profile.region,
                     cores: profile.cores.map(\.shown), trouble: profile.trouble, isThisNode: entry.node.id == own)
