@@ -305,8 +305,8 @@ if only == "all" {
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "ChildProcesses", "GStreamerKit", "MixModel", "ProgramMixer", "ProgramRelay", "ProgramSplicer", "RTMP",
-                "StoreSupport", "TaskStore", "TestSupport", "ViewerProbe",
+                "ChildProcesses", "GStreamerKit", "MixModel", "PostgreSQLStore", "ProgramMixer", "ProgramRelay",
+                "ProgramSplicer", "RTMP", "StoreSupport", "TaskStore", "TestSupport", "ViewerProbe",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

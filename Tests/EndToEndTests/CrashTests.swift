@@ -1,12 +1,13 @@
 import Foundation
 import MixModel
+import StoreSupport
 import TaskStore
 import TestSupport
 import Testing
 import EncodedMedia
 
 /// The service is killed at its writes, right before and right after one. A script of calls then has the same outcome
-/// as without a crash. The long form kills it at every write, the short one at every third.
+/// as without a crash, whether the store is a file or a database. The long forms kill it at every write, the short ones at some.
 ///
 /// The client does what every client has to do: it repeats a call until it is answered.
 @Suite(.serialized) struct CrashTests {
@@ -73,15 +74,20 @@ import EncodedMedia
         var leftovers: [String: Int] = [:]
     }
 
+    /// - Parameter server: Keeps the store, in a schema of its own; `nil` = the store is a file.
     /// - Returns: The final state, and whether the service crashed.
-    private static func outcome(crashAt point: String?) async throws -> (Outcome, hasCrashed: Bool) {
-        let environment = point.map { ["MIXORCHESTRATOR_CRASH_AT": $0] } ?? [:]
+    private static func outcome(
+        crashAt point: String?, on server: PostgreSQLServer?
+    ) async throws -> (Outcome, hasCrashed: Bool) {
+        let database = try server.map { $0.url(schema: try $0.makeSchema()) }
+        let place = database.map { ["MIXORCHESTRATOR_STORE_URL": $0] } ?? [:]
+        let environment = point.map { place.merging(["MIXORCHESTRATOR_CRASH_AT": $0]) { $1 } } ?? place
         return try await ControlStage.run(environment: environment) { stage in
             var hasCrashed = false
             func startAgainIfNeeded() async throws {
                 while !stage.service.isRunning {
                     hasCrashed = true
-                    try await stage.start()
+                    try await stage.start(environment: place)
                 }
             }
             for call in script {
@@ -132,7 +138,7 @@ import EncodedMedia
             // A relay that the service took over closes its connection and ends a moment later.
             try? await waitUntil("the relays have ended", every: 10) { stage.relays.isEmpty }
             outcome.leftovers = stage.relays.mapValues(\.count)
-            try await stage.withStore { store in
+            try await stage.withStore(at: database) { store in
                 outcome.events = try await store.events(of: "a", limit: 100).map(\.id)
                 outcome.rooms = try await store.rooms().map { stored in
                     var room = stored.document
@@ -169,8 +175,22 @@ import EncodedMedia
     }
 
     @Test(.timeLimit(.minutes(40))) func everyWriteMayBeTheLast() async throws {
+        try await crash(atEvery: TestLength.of(short: 3, long: 1), "everyWriteMayBeTheLast")
+    }
+
+    /// The short form kills the service at every 15th write only.
+    @Test(.timeLimit(.minutes(40)), .enabled(if: PostgreSQLServer.isInstalled, "\(PostgreSQLServer.missing)"))
+    func everyWriteToADatabaseMayBeTheLast() async throws {
+        try await crash(
+            atEvery: TestLength.of(short: 15, long: 1), "everyWriteToADatabaseMayBeTheLast",
+            on: PostgreSQLServer.shared.get())
+    }
+
+    /// Kills the service at every `step`-th write, beginning with a random one, and compares each outcome with that of a run
+    /// without a crash.
+    private func crash(atEvery step: Int, _ name: String, on server: PostgreSQLServer? = nil) async throws {
         let begin = ContinuousClock.now
-        let (expected, _) = try await Self.outcome(crashAt: nil)
+        let (expected, _) = try await Self.outcome(crashAt: nil, on: server)
         #expect(expected.events == ["1", "2", "4", "5"])
         #expect(expected.relays == ["auto-a": 1])
         #expect(expected.leftovers.isEmpty)
@@ -178,8 +198,7 @@ import EncodedMedia
 
         // The loop runs until the script completes without reaching the write.
         var crashes = 0
-        let step = TestLength.of(short: 3, long: 1)
-        var random = SeededGenerator(announcedFor: "everyWriteMayBeTheLast")
+        var random = SeededGenerator(announcedFor: name)
         var number = Int.random(in: 1...step, using: &random)
         var isThrough = false
         while !isThrough {
@@ -187,7 +206,8 @@ import EncodedMedia
                 for write in [number, number + step] {
                     for side in ["before", "after"] {
                         group.addTask {
-                            let (outcome, hasCrashed) = try await Self.outcome(crashAt: "\(write):\(side)")
+                            let (outcome, hasCrashed) = try await Self.outcome(
+                                crashAt: "\(write):\(side)", on: server)
                             return ("\(write):\(side)", outcome, hasCrashed)
                         }
                     }

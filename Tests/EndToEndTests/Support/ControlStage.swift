@@ -2,6 +2,7 @@ import Foundation
 import Synchronization
 import TaskStore
 import EncodedMedia
+import PostgreSQLStore
 
 /// A service with real relays but nothing to pull from or push to, for tests that need no media.
 final class ControlStage: Sendable {
@@ -114,8 +115,17 @@ final class ControlStage: Sendable {
     }
 
     /// Gives access to the stored state while no service runs.
-    func withStore<Value>(_ body: (any TaskStore) async throws -> Value) async throws -> Value {
-        let store = try SQLiteTaskStore(path: data.appendingPathComponent("orchestrator.sqlite").path)
+    ///
+    /// - Parameter database: URL of the service's database; `nil` = its store is a file.
+    func withStore<Value>(
+        at database: String? = nil, _ body: (any TaskStore) async throws -> Value
+    ) async throws -> Value {
+        let store: any TaskStore
+        if let database {
+            store = try PostgreSQLTaskStore(PostgreSQLTarget(url: database))
+        } else {
+            store = try SQLiteTaskStore(path: data.appendingPathComponent("orchestrator.sqlite").path)
+        }
         do {
             let value = try await body(store)
             await store.close()
