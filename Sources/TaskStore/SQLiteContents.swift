@@ -35,6 +35,15 @@ package final class SQLiteContents: StoreContents {
 
     package func close() { try? queue.close() }
 
+    /// Ends the leases of all services. The caller knows that none of them runs: it has locked the data directory.
+    package func endLeases() throws(StoreError) {
+        do {
+            try queue.write { try $0.execute(sql: "UPDATE nodes SET until = 0") }
+        } catch {
+            throw StoreError(error, path: place)
+        }
+    }
+
     package func transaction<Value>(_ body: () throws -> Value) throws -> Value {
         do {
             return try queue.writeWithoutTransaction { db in

@@ -77,6 +77,68 @@ struct DatabaseTests {
         return (process.exitStatus, process.messages())
     }
 
+    /// The commands of docs/store.md move a store into a database and back, and the service goes on with it each time.
+    @Test(.timeLimit(.minutes(12))) func aStoreMovesIntoADatabaseAndBack() async throws {
+        let server = try PostgreSQLServer.shared.get()
+        let (database, file) = (server.url(schema: try server.makeSchema()), "sqlite:")
+        try await ControlStage.run { stage in
+            func command(_ arguments: [String], _ url: String, status expected: Int32 = 0) async throws -> String {
+                let (status, text) = try await program(["store"] + arguments, url, data: stage.data)
+                #expect(status == expected, "\(arguments): \(text)")
+                #expect(!text.contains(PostgreSQLServer.password), "\(text)")
+                return text
+            }
+            /// The number of rows of each table.
+            func rows(_ url: String) async throws -> [String: Int] {
+                let lines = try await command(["check"], url).split(separator: "\n").map { $0.split(separator: " ") }
+                let counts = lines.compactMap { words -> (String, Int)? in
+                    guard words.count == 2, let count = Int(words[1]) else { return nil }
+                    return (String(words[0]), count)
+                }
+                return Dictionary(counts) { $1 }
+            }
+            try await stage.makeRoom("a")
+            try await stage.client.published("a", user: "alice", url: "\(ControlStage.nowhere)/live/alice")
+            try await stage.settled("auto-a")
+            await stage.service.stop(within: 60)
+            let before = try await rows(file)
+            #expect(before["rooms"] == 1 && before["tasks"] == 1 && before["events"] ?? 0 > 0, "\(before)")
+
+            let empty = try await command(["check"], database)
+            #expect(empty.contains("schema    empty"), "\(empty)")
+            let there = try await command(["copy", "--to", "postgresql"], database)
+            #expect(there.contains("copied and compared"), "\(there)")
+            let free = try await command(["check"], database)
+            #expect(free.contains("services  none"), "the service that has stopped holds nothing: \(free)")
+            let moved = try await rows(database)
+            #expect(moved == before)
+            _ = try await command(["copy", "--to", "postgresql"], database, status: 1)
+            let unchanged = try await rows(database)
+            #expect(unchanged == before, "a database that has rows is no target")
+
+            #expect(try await stage.start(environment: ["MIXORCHESTRATOR_STORE_URL": database]))
+            try await stage.settled("auto-a")
+            try await stage.client.published("a", user: "bob", url: "\(ControlStage.nowhere)/live/bob")
+            await stage.service.stop(within: 60)
+            try await waitUntil("no service uses the database", every: 500) {
+                try await command(["check"], database).contains("services  none")
+            }
+            let after = try await rows(database)
+            #expect(after["events"] ?? 0 > before["events"] ?? 0, "\(after)")
+            for suffix in ["", "-wal", "-shm"] {
+                try? FileManager.default.removeItem(
+                    at: stage.data.appendingPathComponent("orchestrator.sqlite" + suffix))
+            }
+            let back = try await command(["copy", "--to", "sqlite"], database)
+            #expect(back.contains("copied and compared"), "\(back)")
+            let returned = try await rows(file)
+            #expect(returned == after)
+            #expect(try await stage.start())
+            let room = try await stage.client.request("GET", "/v1/rooms/a")
+            #expect(room.text.contains("alice") && room.text.contains("bob"), "\(room.text)")
+        }
+    }
+
     /// A mistyped database stays as it is, and so does the schema of nodes of an earlier release.
     @Test(.timeLimit(.minutes(12))) func expelChangesNoDatabaseButThatOfItsNodes() async throws {
         let server = try PostgreSQLServer.shared.get()

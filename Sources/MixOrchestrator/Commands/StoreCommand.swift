@@ -135,6 +135,8 @@ struct StoreCopyCommand: ParsableCommand {
             let file = try SQLiteContents(path: StoreOpening.path(data: configuration.data), creates: to == .sqlite)
             defer { file.close() }
             let database = try PostgreSQLContents(target)
+            // Otherwise the database would refuse the next service until the lease of the one that has just stopped ends.
+            if to == .postgresql { try file.endLeases() }
             let (source, place): (any StoreContents, any StoreContents) =
                 to == .postgresql ? (file, database) : (database, file)
             for (table, rows) in try StoreCopy.copy(from: source, to: place) {
