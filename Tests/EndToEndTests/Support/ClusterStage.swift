@@ -71,8 +71,10 @@ final class ClusterStage: Sendable {
     /// - Parameters:
     ///   - settings: Further settings of all nodes, as environment variables without their prefix.
     ///   - database: The server of the nodes' database; `nil` = one that other tests use, too.
+    ///   - hasPlainLayouts: Whether panes have no gaps and transitions, so that small ones can be read.
     static func run(
         lease: Int, hasIngests: Bool = false, settings: [String: String] = [:], database: PostgreSQLServer? = nil,
+        hasPlainLayouts: Bool = false,
         _ body: (ClusterStage) async throws -> Void
     ) async throws {
         let directory = try Workspace.makeDirectory()
@@ -80,7 +82,8 @@ final class ClusterStage: Sendable {
         let stage: ClusterStage
         do {
             stage = try await ClusterStage(
-                directory, media, lease: lease, hasIngests: hasIngests, settings, database: database)
+                directory, media, lease: lease, hasIngests: hasIngests, settings, database: database,
+                hasPlainLayouts: hasPlainLayouts)
         } catch {
             await media.stop()
             throw error
@@ -141,13 +144,14 @@ final class ClusterStage: Sendable {
 
     private init(
         _ directory: URL, _ media: MediaServer, lease: Int, hasIngests: Bool, _ settings: [String: String],
-        database: PostgreSQLServer?
+        database: PostgreSQLServer?, hasPlainLayouts: Bool
     ) async throws {
         self.hasIngests = hasIngests
         self.directory = directory
         self.media = media
         try FileManager.default.copyItem(
             at: Workspace.root.appendingPathComponent("layouts"), to: directory.appendingPathComponent("layouts"))
+        if hasPlainLayouts { try PlainLayouts.put(in: directory.appendingPathComponent("layouts")) }
         let server = try database ?? PostgreSQLServer.shared.get()
         var environment = [
             "MIXORCHESTRATOR_STORE_URL": server.url(schema: try server.makeSchema()),
