@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import EventSubscription
 import Foundation
 import HTTPTypes
 import MixModel
@@ -41,7 +42,8 @@ final class ClusterMember: Sendable {
 
     init(
         _ name: String, in directory: String, store: any TaskStore, lease: Duration, settings: [String: [String]] = [:],
-        capacity: Int? = nil, sharesIngest: Bool = true, redirectsViewers: Bool = false
+        capacity: Int? = nil, sharesIngest: Bool = true, redirectsViewers: Bool = false,
+        policy: @escaping @Sendable (Subscription.Kind) -> DeliveryPolicy = DeliveryPolicy.standard
     ) async throws {
         self.name = name
         let place = directory + "/" + name
@@ -70,7 +72,7 @@ final class ClusterMember: Sendable {
         configuration.store.identity = "test \(place)"
         let shutdown = ShutdownNotice(logger: log.logger)
         let application = try await buildOrchestrator(
-            configuration, store: store, starter: relays, logger: log.logger, shutdown: shutdown)
+            configuration, store: store, starter: relays, logger: log.logger, shutdown: shutdown, policy: policy)
         let group = ServiceGroup(services: [application, shutdown], logger: LogRecorder().logger)
         self.group = group
         service = Task { try await group.run() }
@@ -145,6 +147,7 @@ final class ClusterMember: Sendable {
 func withCluster(
     onPostgreSQL: Bool = false, lease: Duration = .seconds(6), settings: [String: [String]] = [:],
     sharesIngests: Bool = true, redirectsViewers: Bool = false,
+    policy: @escaping @Sendable (Subscription.Kind) -> DeliveryPolicy = DeliveryPolicy.standard,
     _ body: (_ start: (_ name: String, _ capacity: Int?) async throws -> ClusterMember) async throws -> Void
 ) async throws {
     try await withDirectory { directory in
@@ -161,7 +164,7 @@ func withCluster(
             }
             let member = try await ClusterMember(
                 name, in: directory, store: store, lease: lease, settings: settings, capacity: capacity,
-                sharesIngest: sharesIngests, redirectsViewers: redirectsViewers)
+                sharesIngest: sharesIngests, redirectsViewers: redirectsViewers, policy: policy)
             members.append(member)
             return member
         }
