@@ -83,6 +83,18 @@ struct ShippedParameterTests {
         }
     }
 
+    /// A shared screen has no blurred copy of itself around it, alone as beside cameras.
+    @Test(arguments: [0, 1, 3]) func sharedScreensHaveNoSurround(cameras: Int) throws {
+        let template = try template("screen-share")
+        let screen = LayoutParticipant(
+            source: "user0/screen", user: "user0", role: .host, kind: .screen, joinOrder: 0, hasAudio: false)
+        for canvas in [Canvas.portrait, .landscape] {
+            let scene = LayoutEngine.plan(template, participants: people(cameras) + [screen], canvas: canvas)
+            let pane = try #require(scene.panes.first { $0.source == screen.source })
+            #expect(pane.fit == .contain && pane.surround == nil)
+        }
+    }
+
     /// Every family of letters can be chosen.
     @Test(arguments: GoldenSceneTests.shippedNames) func everyFontIsAllowed(name: String) throws {
         let template = try template(name)
