@@ -33,4 +33,17 @@ struct ReadmeTests {
         collect(object)
         for key in keys { #expect(text.contains("`\(key)`") || text.contains("\"\(key)\""), "\(key)") }
     }
+
+    /// A canvas may be without an image, in the schema as for the decoder.
+    @Test func theEmptyImageOfACanvasIsNone() throws {
+        #expect(throws: Never.self) {
+            try LayoutTemplate.decode(
+                #"{"canvas": {"image": ""}, "arrangements": [{"algorithm": "solo"}]}"#.utf8, name: "x")
+        }
+        let schema = try Data(contentsOf: GoldenSceneTests.layouts.appending(path: "layout.schema.json"))
+        var value = try #require(JSONSerialization.jsonObject(with: schema) as? [String: Any])
+        for key in ["$defs", "canvas", "properties", "image"] { value = try #require(value[key] as? [String: Any]) }
+        let forms = try #require(value["anyOf"] as? [[String: Any]])
+        #expect(forms.contains { $0["const"] as? String == "" })
+    }
 }
