@@ -64,5 +64,7 @@ import Testing
         #expect(answer("/live/demo.flv", page, origins: .only(["https://player.example"])) == nil)
         let response = try #require(answer("/live/demo.flv", page, origins: .any))
         #expect(response.headers[.accessControlAllowOrigin] == "*")
+        let framed: HTTPFields = [.userAgent: "Mozilla/5.0", .origin: "null"]
+        #expect(answer("/live/demo.flv", framed, origins: .any) == nil, "it may be a page of the service in a sandbox")
     }
 }

@@ -36,9 +36,10 @@ package struct ViewerRedirect: Sendable {
     /// Whether a redirect to another host works for the client.
     ///
     /// The service's own pages may connect only to their host (`WebPage`), and browsers name no origin for them. For a page of
-    /// another host, the origin is `null` after a redirect (Fetch §4.4), which only `*` allows.
+    /// another host, the origin is `null` after a redirect (Fetch §4.4), which only `*` allows. A page in a sandboxed frame has
+    /// the origin `null` from the start, and may be one of the service's own.
     private func canFollow(_ headers: HTTPFields) -> Bool {
-        guard headers[.origin] == nil else { return origins == .any }
+        if let origin = headers[.origin] { return origins == .any && origin != "null" }
         // All browsers' names begin with this.
         return !(headers[.userAgent]?.startsInUTF8(with: "Mozilla/") ?? false)
     }
