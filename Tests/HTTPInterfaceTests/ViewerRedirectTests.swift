@@ -53,6 +53,12 @@ import Testing
         #expect(answer("/live/demo.whep", method: .post) == nil)
     }
 
+    /// A node that does not know yet that this one was started again sends its earlier key, and follows no redirect.
+    @Test func requestsOfNodesArePassedOn() {
+        let headers: HTTPFields = [NodeHeader.key: "the key of an earlier life"]
+        #expect(answer("/live/demo.flv", headers) == nil)
+    }
+
     /// Browsers are redirected where they can follow: not for the service's own pages, and for others if every page may play.
     @Test func browsersAreRedirectedIfTheyCanFollow() throws {
         let browser: HTTPFields = [.userAgent: "Mozilla/5.0 (X11; Linux x86_64)"]

@@ -24,7 +24,9 @@ package struct ViewerRedirect: Sendable {
         guard let address = node.publicURL, request.method == .get || request.method == .head,
             let target = request.head.path, target.startsInUTF8(with: "/live/"),
             !target.utf8.contains(UInt8(ascii: "#")),
-            request.uri.queryParameters[Self.mark[...]] == nil, canFollow(request.headers)
+            request.uri.queryParameters[Self.mark[...]] == nil,
+            // Nodes follow no redirects. One that does not know yet that this node was started again sends its earlier key.
+            request.headers[NodeHeader.key] == nil, canFollow(request.headers)
         else { return nil }
         let separator = target.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
         var headers = origins.headers(origin: request.headers[.origin])
