@@ -19,19 +19,13 @@ public enum KeyframePicture {
     ) async throws(GStreamerError) -> [UInt8] {
         let decoding = try decoding(configuration)
         let size = size(of: (decoding.parameters.width, decoding.parameters.height), side: side)
-        let description = [
-            "appsrc name=in format=time", decoding.element, "videoconvertscale",
+        let elements = [
+            "videoconvertscale",
             // JPEG has its own matrix and range, which the encoder applies to RGB.
             "video/x-raw,format=RGB,width=\(size.width),height=\(size.height),pixel-aspect-ratio=1/1",
-            "jpegenc quality=80", "appsink name=out sync=false async=false",
+            "jpegenc quality=80",
         ]
-        return try await OneShot.run(description.joined(separator: " ! "), name: "thumbnail", limit: limit) {
-            source throws(GStreamerError) in
-            try source.setCaps(decoding.caps)
-            source.push(bytes: frame.payload, pts: 0, dts: 0)
-        } keep: {
-            Array($0.bytes)
-        }
+        return try await decode(frame, decoding, into: elements, name: "thumbnail", limit: limit)
     }
 
     /// Decodes a keyframe and measures the brightness of its parts.
@@ -46,15 +40,22 @@ public enum KeyframePicture {
         of frame: EncodedFrame, _ configuration: CodecConfiguration, parts: Int, limit: Duration
     ) async throws(GStreamerError) -> [UInt8] {
         let decoding = try decoding(configuration)
-        let description = [
-            "appsrc name=in format=time", decoding.element,
+        let elements = [
             // The whole picture fills the square, whatever its aspect ratio is. The usual method would look at four pixels
             // of each part, in which the noise of an encoder is as large as a change of the picture.
             "videoconvertscale add-borders=false method=bilinear2",
             "video/x-raw,format=GRAY8,width=\(parts),height=\(parts)",
-            "appsink name=out sync=false async=false",
         ]
-        return try await OneShot.run(description.joined(separator: " ! "), name: "brightness", limit: limit) {
+        return try await decode(frame, decoding, into: elements, name: "brightness", limit: limit)
+    }
+
+    /// Decodes a keyframe and returns what the elements behind the decoder make of it.
+    private static func decode(
+        _ frame: EncodedFrame, _ decoding: VideoDecoding, into elements: [String], name: String, limit: Duration
+    ) async throws(GStreamerError) -> [UInt8] {
+        let description =
+            ["appsrc name=in format=time", decoding.element] + elements + ["appsink name=out sync=false async=false"]
+        return try await OneShot.run(description.joined(separator: " ! "), name: name, limit: limit) {
             source throws(GStreamerError) in
             try source.setCaps(decoding.caps)
             source.push(bytes: frame.payload, pts: 0, dts: 0)

@@ -28,6 +28,17 @@ public struct LoopbackListener: Sendable {
         }
     }
 
+    /// Waits for the next connection. A client that has disconnected meanwhile, or a signal, is no end.
+    ///
+    /// - Returns: Its descriptor, which the caller owns; `nil` once the listener is shut down.
+    public func accept() -> Int32? {
+        while true {
+            let connection = Foundation.accept(descriptor, nil, nil)
+            if connection >= 0 { return connection }
+            guard [EINTR, ECONNABORTED].contains(errno) else { return nil }
+        }
+    }
+
     /// Connects a socket to a port of 127.0.0.1.
     ///
     /// - Returns: False if it is not connected, with the reason in `errno`.

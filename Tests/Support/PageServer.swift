@@ -21,16 +21,8 @@ public final class PageServer: Sendable {
         let listener = try LoopbackListener(queue: 64)
         self.listener = listener.descriptor
         port = listener.port
-        let descriptor = listener.descriptor
         let thread = Thread { [weak self] in
-            while true {
-                let client = accept(descriptor, nil, nil)
-                // A client that has given up, or a signal, does not end the server.
-                if client < 0, [EINTR, ECONNABORTED].contains(errno) { continue }
-                guard client >= 0 else { return }
-                guard let self else { return }
-                Thread.detachNewThread { self.serve(client) }
-            }
+            while let client = listener.accept(), let self { Thread.detachNewThread { self.serve(client) } }
         }
         thread.start()
     }

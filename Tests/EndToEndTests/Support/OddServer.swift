@@ -22,15 +22,8 @@ final class OddServer: Sendable {
         let listener = try LoopbackListener(queue: 64)
         descriptor = listener.descriptor
         port = listener.port
-        let descriptor = listener.descriptor
         Thread { [weak self] in
-            while true {
-                let connection = accept(descriptor, nil, nil)
-                // A client that has disconnected, or a signal, does not end the server.
-                if connection < 0, [EINTR, ECONNABORTED].contains(errno) { continue }
-                guard connection >= 0, let self else { return }
-                self.take(connection)
-            }
+            while let connection = listener.accept(), let self { self.take(connection) }
         }.start()
     }
 

@@ -40,16 +40,9 @@ final class RTMPReceiver: Sendable {
     init() throws {
         listener = try LoopbackListener(queue: 64)
         port = listener.port
-        let listener = listener.descriptor
         // Runs until `stop`, which ends the loop.
-        Thread.detachNewThread { [self] in
-            while true {
-                let connection = accept(listener, nil, nil)
-                // A client that has disconnected, or a signal, does not end the server.
-                if connection < 0, [EINTR, ECONNABORTED].contains(errno) { continue }
-                guard connection >= 0 else { break }
-                Thread.detachNewThread { [self] in serve(connection) }
-            }
+        Thread.detachNewThread { [self, listener] in
+            while let connection = listener.accept() { Thread.detachNewThread { [self] in serve(connection) } }
         }
     }
 

@@ -25,15 +25,9 @@ final class WebhookSink: Sendable {
     init() throws {
         listener = try LoopbackListener(queue: 64)
         port = listener.port
-        let listener = listener.descriptor
         // Runs until `stop`, which ends the loop.
-        Thread.detachNewThread { [self] in
-            while true {
-                let connection = accept(listener, nil, nil)
-                if connection < 0, [EINTR, ECONNABORTED].contains(errno) { continue }
-                guard connection >= 0 else { break }
-                Thread.detachNewThread { [self] in serve(connection) }
-            }
+        Thread.detachNewThread { [self, listener] in
+            while let connection = listener.accept() { Thread.detachNewThread { [self] in serve(connection) } }
         }
     }
 
