@@ -19,14 +19,12 @@ import Testing
     @Test func aPageIsStreamedAndRecorded() async throws {
         let server = try PageServer(["/meeting": TestPage.html(source: 3), "/webhooks": "thanks"])
         defer { server.stop() }
-        let environment = [
-            "MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(HookingMediaServer.anyPort())",
-            "MIXORCHESTRATOR_PAGES_ENABLED": "true", "MIXORCHESTRATOR_PAGES_USER": "nobody",
+        let environment = Stage.pageSettings(adding: [
             "MIXORCHESTRATOR_APPS_0_ID": "default", "MIXORCHESTRATOR_APPS_0_ACCESS_KEYS_0_ID": "testid",
             "MIXORCHESTRATOR_APPS_0_ACCESS_KEYS_0_SECRET": "testsecret-of-the-flow",
             "MIXORCHESTRATOR_HUNDREDMS_ENABLED": "true",
             "MIXORCHESTRATOR_HUNDREDMS_WEBHOOK_URL": "http://127.0.0.1:\(server.port)/webhooks",
-        ]
+        ])
         try await Stage.run(environment: environment) { stage in
             func call(_ method: String, _ path: String, _ body: String? = nil) async throws -> [String: Any] {
                 let answer = try await stage.client.request(
@@ -74,11 +72,7 @@ import Testing
             let file = try await stage.client.request("GET", url.path + "?" + (url.percentEncodedQuery ?? ""))
             #expect(file.status == 200 && file.contentType == "video/mp4" && file.body.count > 20_000)
             #expect(file.body.dropFirst(4).starts(with: Data("ftyp".utf8)))
-            try await waitUntil("no browser is left") {
-                !ProcessTable.entries().contains { entry in
-                    entry.arguments.contains("page") && entry.arguments.contains { $0.hasPrefix(stage.directory.path) }
-                }
-            }
+            try await stage.waitUntilPagesHaveEnded()
         }
     }
 
@@ -107,13 +101,11 @@ import Testing
     @Test func theCommandsOfThePageStreamAPage() async throws {
         let server = try PageServer(["/": TestPage.html(source: 3)])
         defer { server.stop() }
-        let environment = [
-            "MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(HookingMediaServer.anyPort())",
-            "MIXORCHESTRATOR_PAGES_ENABLED": "true", "MIXORCHESTRATOR_PAGES_USER": "nobody",
+        let environment = Stage.pageSettings(adding: [
             "MIXORCHESTRATOR_APPS_0_ID": "default", "MIXORCHESTRATOR_APPS_0_ACCESS_KEYS_0_ID": "my-access-key",
             "MIXORCHESTRATOR_APPS_0_ACCESS_KEYS_0_SECRET": "a-secret-of-32-characters-or-so",
             "MIXORCHESTRATOR_HUNDREDMS_ENABLED": "true",
-        ]
+        ])
         try await Stage.run(environment: environment) { stage in
             func adapted(_ text: String) -> String {
                 text.replacing("127.0.0.1:8080", with: "127.0.0.1:\(stage.client.port)")

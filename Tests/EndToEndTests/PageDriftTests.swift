@@ -17,22 +17,8 @@ struct PageDriftTests {
     @Test func soundStaysWithThePicture() async throws {
         let server = try PageServer(["/board": TestPage.html(source: 3)])
         defer { server.stop() }
-        let environment = [
-            "MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(HookingMediaServer.anyPort())",
-            "MIXORCHESTRATOR_PAGES_ENABLED": "true", "MIXORCHESTRATOR_PAGES_USER": "nobody",
-        ]
-        try await Stage.run(canvas: Self.canvas, environment: environment) { stage in
-            try await stage.client.putRoom(
-                stage.room, host: "board", output: stage.media.cdn(stage.room), layout: stage.layout,
-                canvas: stage.canvas)
-            let answer = try await stage.client.request(
-                "POST", "/v1/rooms/\(stage.room)/events",
-                json: """
-                    {"type": "stream.published", "user": "board", "role": "host", "kind": "page", \
-                    "url": "http://127.0.0.1:\(server.port)/board"}
-                    """)
-            #expect(answer.status == 202, "\(answer.text)")
-            try await stage.waitForOnAir("bypass")
+        try await Stage.run(canvas: Self.canvas, environment: Stage.pageSettings()) { stage in
+            try await stage.open(page: "http://127.0.0.1:\(server.port)/board", as: "board")
             let viewer = try await stage.watch()
             let begin = Int(viewer.progress.timestamp)
             try await waitUntil(

@@ -78,19 +78,17 @@ import Testing
     @Test(arguments: Failure.allCases) func theCardComesOnTheSameConnection(_ failure: Failure) async throws {
         let server = try PageServer(["/board": Self.page])
         defer { server.stop() }
-        let environment = [
-            "MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(HookingMediaServer.anyPort())",
-            // A worker whose display is killed publishes again only once the page is there again.
-            "MIXORCHESTRATOR_INGEST_GRACE": "240",
-            "MIXORCHESTRATOR_PAGES_ENABLED": "true", "MIXORCHESTRATOR_PAGES_USER": "nobody",
-        ]
+        // A worker whose display is killed publishes again only once the page is there again.
+        let environment = Stage.pageSettings(adding: ["MIXORCHESTRATOR_INGEST_GRACE": "240"])
         try await Stage.run(canvas: Self.canvas, layout: "board", environment: environment) { stage in
             try Self.layout.write(
                 to: stage.layouts.appendingPathComponent("board.json"), atomically: true, encoding: .utf8)
             try await waitUntil("the layout is read") {
                 try await stage.client.request("GET", "/v1/layouts/board").status == 200
             }
-            try await Self.open(server, stage)
+            // The page's network is never idle.
+            try await stage.open(
+                page: "http://127.0.0.1:\(server.port)/board?ready=1000", as: "board", ready: "window.isReady === true")
             let viewer = try await stage.watch()
             try await viewer.receive(pictures: 90)
             // It cannot be opened again for now: however slowly a mixer starts, its card is seen.
@@ -112,20 +110,6 @@ import Testing
             #expect(reasons.contains { reason in failure.words.contains { reason.contains($0) } }, "\(entries)")
             try await Self.judge(recording, failure, since: begin)
         }
-    }
-
-    private static func open(_ server: PageServer, _ stage: Stage) async throws {
-        try await stage.client.putRoom(
-            stage.room, host: "board", output: stage.media.cdn(stage.room), layout: stage.layout, canvas: stage.canvas)
-        // Its network is never idle.
-        let answer = try await stage.client.request(
-            "POST", "/v1/rooms/\(stage.room)/events",
-            json: """
-                {"type": "stream.published", "user": "board", "role": "host", "kind": "page", \
-                "url": "http://127.0.0.1:\(server.port)/board?ready=1000", "ready": "window.isReady === true"}
-                """)
-        #expect(answer.status == 202, "\(answer.text)")
-        try await stage.waitForOnAir("bypass")
     }
 
     /// - Returns: The time in ns of the failure, or a moment before it.

@@ -67,21 +67,11 @@ import Testing
 
     /// The program of the others continues, and the room, the task and its timeline say why the page is not in it.
     @Test func aPageWithoutAValidCertificateIsNeverOnAir() async throws {
-        let environment = [
-            "MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(HookingMediaServer.anyPort())",
-            "MIXORCHESTRATOR_PAGES_ENABLED": "true", "MIXORCHESTRATOR_PAGES_USER": "nobody",
-        ]
-        try await Stage.run(environment: environment) { stage in
+        try await Stage.run(environment: Stage.pageSettings()) { stage in
             let (process, port) = try await Self.start(stage)
             try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 1))
             try await stage.open(host: "alice")
-            let answer = try await stage.client.request(
-                "POST", "/v1/rooms/\(stage.room)/events",
-                json: """
-                    {"type": "stream.published", "user": "board", "kind": "page", \
-                    "url": "https://127.0.0.1:\(port)/board.html"}
-                    """)
-            #expect(answer.status == 202, "\(answer.text)")
+            try await stage.join(page: "https://127.0.0.1:\(port)/board.html", as: "board")
             var states: Set<String> = []
             var (reason, error): (String?, String?) = (nil, nil)
             let words = "certificate is not valid"

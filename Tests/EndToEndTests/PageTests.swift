@@ -16,23 +16,9 @@ import Testing
     @Test func aPageIsBypassedAndMixed() async throws {
         let server = try PageServer(["/board": TestPage.html(source: 3)])
         defer { server.stop() }
-        let environment = [
-            "MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(HookingMediaServer.anyPort())",
-            "MIXORCHESTRATOR_PAGES_ENABLED": "true", "MIXORCHESTRATOR_PAGES_USER": "nobody",
-        ]
-        try await Stage.run(canvas: Self.canvas, environment: environment) { stage in
-            try await stage.client.putRoom(
-                stage.room, host: "board", output: stage.media.cdn(stage.room), layout: stage.layout,
-                canvas: stage.canvas)
-            let answer = try await stage.client.request(
-                "POST", "/v1/rooms/\(stage.room)/events",
-                json: """
-                    {"type": "stream.published", "user": "board", "role": "host", "kind": "page", \
-                    "url": "http://127.0.0.1:\(server.port)/board"}
-                    """)
-            #expect(answer.status == 202, "\(answer.text)")
+        try await Stage.run(canvas: Self.canvas, environment: Stage.pageSettings()) { stage in
             stage.knows(Self.board)
-            try await stage.waitForOnAir("bypass")
+            try await stage.open(page: "http://127.0.0.1:\(server.port)/board", as: "board")
             let viewer = try await stage.record(
                 "http://127.0.0.1:\(stage.client.port)/live/\(stage.room).flv", as: "viewer")
             try await Task.sleep(for: .seconds(3))
@@ -55,11 +41,7 @@ import Testing
             // closely.
             #expect(!offsets.isEmpty && offsets.allSatisfy { abs($0) <= 90 }, "\(offsets)")
             try await stage.client.unpublished(stage.room, user: "board")
-            try await waitUntil("no browser is left") {
-                !ProcessTable.entries().contains { entry in
-                    entry.arguments.contains("page") && entry.arguments.contains { $0.hasPrefix(stage.directory.path) }
-                }
-            }
+            try await stage.waitUntilPagesHaveEnded()
         }
     }
 
@@ -85,11 +67,7 @@ import Testing
     @Test func aPageLiesOverTheMix() async throws {
         let server = try PageServer(["/": Self.bar("#FFFFFF"), "/colour": "#FFFFFF"])
         defer { server.stop() }
-        let environment = [
-            "MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(HookingMediaServer.anyPort())",
-            "MIXORCHESTRATOR_PAGES_ENABLED": "true", "MIXORCHESTRATOR_PAGES_USER": "nobody",
-        ]
-        try await Stage.run(layout: "board", environment: environment) { stage in
+        try await Stage.run(layout: "board", environment: Stage.pageSettings()) { stage in
             try Self.layout.replacingOccurrences(of: "PAGE", with: "http://127.0.0.1:\(server.port)/").write(
                 to: stage.layouts.appendingPathComponent("board.json"), atomically: true, encoding: .utf8)
             try await stage.publish("alice", SyntheticPublisher(id: 1))
