@@ -149,8 +149,7 @@ import Testing
     /// A service without a worker, and with an unreadable layout, serves what it can and reports the rest.
     @Test(.timeLimit(.minutes(12))) func whatIsBrokenBesideItIsTold() async throws {
         try await Stage.run(environment: ["MIXORCHESTRATOR_WORKER": "/none/mixworker"]) { stage in
-            try #"{"arrangements": [{"algorithm": "grdi"}]}"#.write(
-                to: stage.layouts.appendingPathComponent("wrong.json"), atomically: true, encoding: .utf8)
+            try stage.save(layout: #"{"arrangements": [{"algorithm": "grdi"}]}"#, as: "wrong")
             let output = stage.media.cdn(stage.room)
             let answer = try await stage.client.request(
                 "PUT", "/v1/rooms/\(stage.room)",

@@ -263,8 +263,7 @@ struct ConsoleTests {
     /// unchanged.
     @Test(.timeLimit(.minutes(15))) func aDraggedPaneGoesOnAir() async throws {
         try await Stage.run(layout: "dragged") { stage in
-            try Self.panes.write(
-                to: stage.layouts.appendingPathComponent("dragged.json"), atomically: true, encoding: .utf8)
+            try stage.save(layout: Self.panes, as: "dragged")
             try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 1))
             try await stage.publish("bob", SyntheticPublisher(id: 2, width: 360, height: 640, gopSeconds: 1))
             try await stage.open(host: "alice")

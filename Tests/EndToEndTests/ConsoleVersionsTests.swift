@@ -25,8 +25,7 @@ struct ConsoleVersionsTests {
     /// An operator takes another version on air, compares the previous one with it, and rolls back.
     @Test(.timeLimit(.minutes(15))) func anEarlierVersionIsOnAirAgain() async throws {
         try await Stage.run(layout: "rolled") { stage in
-            try Self.layout.write(
-                to: stage.layouts.appendingPathComponent("rolled.json"), atomically: true, encoding: .utf8)
+            try stage.save(layout: Self.layout, as: "rolled")
             try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 1))
             try await stage.publish("bob", SyntheticPublisher(id: 2, width: 360, height: 640, gopSeconds: 1))
             try await stage.open(host: "alice")

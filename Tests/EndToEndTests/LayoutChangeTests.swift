@@ -35,8 +35,7 @@ import Testing
             }
             // The file is changed as by an operator with an editor.
             _ = try await change(stage, from: panes) {
-                let file = stage.layouts.appendingPathComponent("picture-in-picture.json")
-                try Self.inset("bottom-right", size: 0.3).write(to: file, atomically: true, encoding: .utf8)
+                try stage.save(layout: Self.inset("bottom-right", size: 0.3), as: "picture-in-picture")
             }
 
             #expect(try stage.mixer() == mixer, "the mixer was started again")

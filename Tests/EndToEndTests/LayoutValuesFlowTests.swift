@@ -32,13 +32,10 @@ import Testing
 
     @Test(.timeLimit(.minutes(15))) func aScoreAndACommentComeIntoThePictureWithoutAMissingFrame() async throws {
         try await Stage.run(layout: "board") { stage in
-            try Self.board.write(
-                to: stage.layouts.appendingPathComponent("board.json"), atomically: true, encoding: .utf8)
+            try stage.save(layout: Self.board, as: "board")
             try await stage.publish("alice", SyntheticPublisher(id: 1))
             try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
-            try await waitUntil("the layout is read") {
-                try await stage.client.request("GET", "/v1/layouts/board").status == 200
-            }
+            try await stage.waitForLayout("board")
             try await stage.open(host: "alice")
             let viewer = try await stage.watch()
             try await viewer.receive(pictures: 60)

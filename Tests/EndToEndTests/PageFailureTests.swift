@@ -81,11 +81,8 @@ import Testing
         // A worker whose display is killed publishes again only once the page is there again.
         let environment = Stage.pageSettings(adding: ["MIXORCHESTRATOR_INGEST_GRACE": "240"])
         try await Stage.run(canvas: Self.canvas, layout: "board", environment: environment) { stage in
-            try Self.layout.write(
-                to: stage.layouts.appendingPathComponent("board.json"), atomically: true, encoding: .utf8)
-            try await waitUntil("the layout is read") {
-                try await stage.client.request("GET", "/v1/layouts/board").status == 200
-            }
+            try stage.save(layout: Self.layout, as: "board")
+            try await stage.waitForLayout("board")
             // The page's network is never idle.
             try await stage.open(
                 page: "http://127.0.0.1:\(server.port)/board?ready=1000", as: "board", ready: "window.isReady === true")

@@ -68,15 +68,14 @@ import Testing
         let server = try PageServer(["/": Self.bar("#FFFFFF"), "/colour": "#FFFFFF"])
         defer { server.stop() }
         try await Stage.run(layout: "board", environment: Stage.pageSettings()) { stage in
-            try Self.layout.replacingOccurrences(of: "PAGE", with: "http://127.0.0.1:\(server.port)/").write(
-                to: stage.layouts.appendingPathComponent("board.json"), atomically: true, encoding: .utf8)
+            try stage.save(
+                layout: Self.layout.replacingOccurrences(of: "PAGE", with: "http://127.0.0.1:\(server.port)/"),
+                as: "board")
             try await stage.publish("alice", SyntheticPublisher(id: 1))
             // Bob's picture is as large as his pane, because a browser, an encoder and a mixer have two cores here.
             try await stage.publish(
                 "bob", SyntheticPublisher(id: 2, width: 360, height: 640, gopSeconds: 1, videoBitrate: 600_000))
-            try await waitUntil("the layout is read") {
-                try await stage.client.request("GET", "/v1/layouts/board").status == 200
-            }
+            try await stage.waitForLayout("board")
             try await stage.open(host: "alice")
             let viewer = try await stage.watch()
             try await Task.sleep(for: .seconds(2))
