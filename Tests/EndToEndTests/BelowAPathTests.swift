@@ -5,13 +5,6 @@ import Testing
 /// The pages behind a reverse proxy that has the service below a path, as `deploy/README.md` configures it.
 @Suite(.serialized, .enabled(if: Browser.executable != nil, "chromium is not installed: run deploy/setup.sh --tests"))
 struct BelowAPathTests {
-    /// The publish page's report.
-    private struct Told: Decodable { var words: String }
-
-    private static func words(_ page: ManagedProcess) -> String? {
-        (Browser.logged("PUBLISH ", by: page) as [Told]).last?.words
-    }
-
     /// Starts nginx in front of a service. Returns it, and the service's URL there.
     private static func proxy(of port: Int, in stage: URL) async throws -> (process: ManagedProcess, place: String) {
         let own = HookingMediaServer.anyPort()
@@ -81,26 +74,16 @@ struct BelowAPathTests {
         ]
         try await Stage.run(environment: environment) { stage in
             let (proxy, place) = try await Self.proxy(of: stage.client.port, in: stage.directory)
-            let settings = #"{"outputs": [{"id": "cdn", "url": "\#(stage.media.cdn(stage.room))"}]}"#
-            #expect(try await stage.client.request("PUT", "/v1/rooms/\(stage.room)", json: settings).status < 300)
+            try await stage.makeRoom()
             let browser = Browser(directory: stage.directory)
             let publish = "\(place)/publish/\(stage.room)#user=alice&live=1&figures=1"
-            let first = try browser.open(publish)
-            try await waitUntil("alice is live\n\(first.messages())") { Self.words(first) == "You are live." }
+            let first = try await browser.publish(publish)
             for fragment in ["#figures", "#webrtc&figures"] {
-                let watch = try browser.open("\(place)/watch/\(stage.room)\(fragment)")
-                try await waitUntil("the watch page plays with \(fragment)\n\(watch.messages())") {
-                    ((Browser.logged("WATCH ", by: watch) as [BrowserTests.Watched]).last?.shown ?? 0) > 20
-                }
+                let watch = try await browser.watch("\(place)/watch/\(stage.room)\(fragment)", pictures: 20)
                 await watch.stop()
             }
-            let second = try browser.open(publish)
-            try await waitUntil("the second page is live\n\(second.messages())") {
-                Self.words(second) == "You are live."
-            }
-            try await waitUntil("the first one says why it is not\n\(first.messages())") {
-                Self.words(first) == "another publisher has taken over this stream key"
-            }
+            let second = try await browser.publish(publish)
+            try await Browser.wait(for: "another publisher has taken over this stream key", at: first)
             for page in [first, second] { await page.stop() }
             await proxy.stop()
         }

@@ -78,29 +78,6 @@ struct BrowserTests {
         }
     }
 
-    /// The report that the watch page logs once a second.
-    struct Watched: Decodable {
-        var frames: Int
-        var connections: Int
-        /// Number of times that the player had no picture to show.
-        var waits: Int
-        /// Longest time between two pictures on the screen, in ms.
-        var longest: Double
-        /// Number of intervals between two pictures that are longer than 150 ms.
-        var slow: Int
-        var shown: Int
-        var dropped: Int
-        var size: String
-        /// Distance from the newest picture, in seconds.
-        var behind: Double?
-        /// Number of viewers, as text.
-        var viewers: String?
-        /// The sentence that tells who is on air, and the names over the panes.
-        var people: String?
-        var names: [String]
-        var words: String
-    }
-
     /// The page for viewers keeps one connection and never pauses while the program switches 4 times, or 20.
     @Test(.timeLimit(.minutes(20))) func theWatchPagePlaysAcrossSwitches() async throws {
         try await Stage.run { stage in
@@ -108,12 +85,9 @@ struct BrowserTests {
                 "alice", SyntheticPublisher(id: 1, width: 360, height: 640, bFrames: 2, gopSeconds: 1))
             try await stage.publish("bob", Self.bob)
             try await stage.open(host: "alice")
-            let page = try Browser(directory: stage.directory).open(
-                "http://127.0.0.1:\(stage.client.port)/watch/\(stage.room)#figures")
-            func latest() -> Watched? { (Browser.logged("WATCH ", by: page) as [Watched]).last }
-            try await waitUntil("the page plays: \(String(describing: latest()))\n\(page.messages())") {
-                (latest()?.shown ?? 0) > 40
-            }
+            let page = try await Browser(directory: stage.directory).watch(
+                "http://127.0.0.1:\(stage.client.port)/watch/\(stage.room)#figures", pictures: 40)
+            func latest() -> Browser.Watched? { Browser.watched(by: page) }
             // Programs carry no SEI messages by default; the feed states the layout.
             try await waitUntil("the page names alice: \(String(describing: latest()))") {
                 latest()?.names == ["alice"] && latest()?.people == "On air: alice"
@@ -170,12 +144,9 @@ struct BrowserTests {
             try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 4))
             try await stage.publish("bob", Self.bob)
             try await stage.open(host: "alice")
-            let page = try Browser(directory: stage.directory).open(
-                "http://127.0.0.1:\(stage.client.port)/watch/\(stage.room)#webrtc&figures")
-            func latest() -> Watched? { (Browser.logged("WATCH ", by: page) as [Watched]).last }
-            try await waitUntil("the page plays: \(String(describing: latest()))\n\(page.messages())") {
-                (latest()?.shown ?? 0) > 40
-            }
+            let page = try await Browser(directory: stage.directory).watch(
+                "http://127.0.0.1:\(stage.client.port)/watch/\(stage.room)#webrtc&figures", pictures: 40)
+            func latest() -> Browser.Watched? { Browser.watched(by: page) }
             #expect(latest()?.size == "360x640", "\(String(describing: latest()))")
             try await stage.join("bob")
             try await stage.waitForOnAir("mix", users: ["alice", "bob"])

@@ -171,11 +171,7 @@ struct ConsoleTests {
             var hidden: Bool
         }
         try await Stage.run(environment: ["MIXORCHESTRATOR_THUMBNAILS_INTERVAL": "1"]) { stage in
-            try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 1))
-            try await stage.publish("bob", SyntheticPublisher(id: 2, width: 360, height: 640, gopSeconds: 1))
-            try await stage.open(host: "alice")
-            try await stage.join("bob")
-            try await stage.waitForOnAir("mix", users: ["alice", "bob"])
+            try await stage.openMix()
             let room = "/v1/rooms/\(stage.room)"
             func bob() async throws -> Person {
                 try JSONDecoder().decode(
@@ -183,18 +179,13 @@ struct ConsoleTests {
             }
             let page = try await Self.open("rooms/\(stage.room)", of: stage.client.port, in: stage.directory)
             let people = "section[aria-labelledby=people]"
-            func press(_ label: String) async throws {
-                let button = "document.querySelector('button[aria-label=\"\(label)\"]:not([aria-busy])')"
-                try await page.wait(for: button)
-                let _: Bool = try await page.evaluate("(\(button).click(), true)")
-            }
             try await page.wait(
                 for:
                     "[...document.querySelectorAll('\(people) img.thumb')].filter(one => one.naturalWidth > 0).length === 2"
             )
             try await page.wait(
                 for: "[...document.querySelectorAll('\(people) meter')].filter(one => one.value > 0.3).length === 2")
-            try await press("Mute bob")
+            try await page.press("Mute bob")
             try await page.wait(for: "document.querySelector('[aria-label=\"Unmute bob\"][aria-pressed=true]')")
             #expect(try await bob().muted)
             let _: Bool = try await page.evaluate(
@@ -207,7 +198,7 @@ struct ConsoleTests {
                 })()
                 """)
             try await waitUntil("bob is at half") { try await bob().gain == 50 }
-            try await press("Hide bob")
+            try await page.press("Hide bob")
             try await stage.waitForOnAir("bypass")
             try await page.wait(for: "document.querySelector('[aria-label=\"Show bob\"][aria-pressed=true]')")
             #expect(try await bob().hidden)
@@ -217,21 +208,21 @@ struct ConsoleTests {
                 let path = "\(room)/participants/u\(number)"
                 #expect(try await stage.client.request("PATCH", path, json: #"{"muted": true}"#).status == 200)
             }
-            try await press("Mute alice")
+            try await page.press("Mute alice")
             try await page.wait(for: "document.querySelector('\(people) .problem[role=alert]')")
             let problem: String = try await page.evaluate(
                 "document.querySelector('\(people) .problem[role=alert]').textContent")
             #expect(problem.contains("Too many users are muted, hidden or have a gain"), "\(problem)")
-            try await press("Reset u1")
+            try await page.press("Reset u1")
             try await waitUntil("u1 is as usual") {
                 try await !stage.client.request("GET", "\(room)/participants/u1").text.contains("\"muted\":true")
             }
 
             let comment = #"{"text": "Buy this", "user": "mallory"}"#
             #expect(try await stage.client.request("POST", "\(room)/messages", json: comment).status == 201)
-            try await press("Mute mallory in chat")
+            try await page.press("Mute mallory in chat")
             try await page.wait(for: "document.querySelector('[aria-label=\"Unmute mallory in chat\"]')")
-            try await press("Delete comment by mallory")
+            try await page.press("Delete comment by mallory")
             try await page.wait(for: "!document.querySelector('.comments')")
             #expect(try await stage.client.request("GET", "\(room)/messages").text.contains(#""messages":[]"#))
             #expect(try await stage.client.request("POST", "\(room)/messages", json: comment).status == 403)
@@ -264,11 +255,7 @@ struct ConsoleTests {
     @Test(.timeLimit(.minutes(15))) func aDraggedPaneGoesOnAir() async throws {
         try await Stage.run(layout: "dragged") { stage in
             try stage.save(layout: Self.panes, as: "dragged")
-            try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 1))
-            try await stage.publish("bob", SyntheticPublisher(id: 2, width: 360, height: 640, gopSeconds: 1))
-            try await stage.open(host: "alice")
-            try await stage.join("bob")
-            let before = try await stage.waitForOnAir("mix", users: ["alice", "bob"]).panes
+            let before = try await stage.openMix().panes
 
             let page = try await Self.open("layouts/dragged", of: stage.client.port, in: stage.directory)
             try await page.wait(for: "document.querySelectorAll('.pane').length === 2")

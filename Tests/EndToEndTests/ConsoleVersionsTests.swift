@@ -26,11 +26,7 @@ struct ConsoleVersionsTests {
     @Test(.timeLimit(.minutes(15))) func anEarlierVersionIsOnAirAgain() async throws {
         try await Stage.run(layout: "rolled") { stage in
             try stage.save(layout: Self.layout, as: "rolled")
-            try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 1))
-            try await stage.publish("bob", SyntheticPublisher(id: 2, width: 360, height: 640, gopSeconds: 1))
-            try await stage.open(host: "alice")
-            try await stage.join("bob")
-            let first = try await stage.waitForOnAir("mix", users: ["alice", "bob"]).panes
+            let first = try await stage.openMix().panes
             func version() async throws -> Int {
                 let answer = try await stage.client.request("GET", "/v1/layouts/rolled")
                 return try JSONDecoder().decode(Layout.self, from: answer.body).version
@@ -38,11 +34,6 @@ struct ConsoleVersionsTests {
             let old = try await version()
 
             let page = try await ConsoleTests.open("layouts/rolled", of: stage.client.port, in: stage.directory)
-            func press(_ label: String) async throws {
-                let button = "document.querySelector('button[aria-label=\"\(label)\"]:not([aria-busy])')"
-                try await page.wait(for: button)
-                let _: Bool = try await page.evaluate("(\(button).click(), true)")
-            }
             try await page.wait(for: "document.querySelectorAll('.pane').length === 2")
             try await page.type("0.125", inPlaceOf: "0.25", in: "#layout-text")
             try await page.click("Take on air")
@@ -51,7 +42,7 @@ struct ConsoleVersionsTests {
                 try await stage.waitForOnAir("mix", users: ["alice", "bob"]).panes != first
             }
 
-            try await press("Compare version \(old) with the editor")
+            try await page.press("Compare version \(old) with the editor")
             try await page.wait(for: "document.querySelector('dialog[open] .diff')")
             let changes: [String] = try await page.evaluate(
                 """
@@ -63,7 +54,7 @@ struct ConsoleVersionsTests {
             try await page.click("Close")
             try await page.wait(for: "!document.querySelector('dialog')")
 
-            try await press("Roll back to version \(old)")
+            try await page.press("Roll back to version \(old)")
             // The button of the dialog has the same text as that of the list.
             try await page.wait(for: "document.querySelector('dialog[open]')")
             try await page.click("Roll back")

@@ -251,8 +251,7 @@ import Testing
         let (port, other) = (HookingMediaServer.anyPort(), HookingMediaServer.anyPort())
         try await Stage.run(environment: Self.environment(port)) { stage in
             let client = stage.client
-            let settings = #"{"outputs": [{"id": "cdn", "url": "\#(stage.media.cdn(stage.room))"}]}"#
-            #expect(try await client.request("PUT", "/v1/rooms/\(stage.room)", json: settings).status < 300)
+            try await stage.makeRoom()
             try await Self.waitForIngest(stage, port)
             let ingest = Self.ingest(stage)
             let alice = try Self.publish("alice", 1, port, stage)

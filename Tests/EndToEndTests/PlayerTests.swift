@@ -7,13 +7,8 @@ import Testing
 /// The player, and the page around it, in Chromium.
 @Suite(.serialized, .enabled(if: Browser.executable != nil, "chromium is not installed: run deploy/setup.sh --tests"))
 struct PlayerTests {
-    /// Returns the page's latest report of its playback, which it makes once a second.
-    private static func latest(_ page: ManagedProcess) -> BrowserTests.Watched? {
-        (Browser.logged("WATCH ", by: page) as [BrowserTests.Watched]).last
-    }
-
     /// Returns the text that the page shows now.
-    private static func words(_ page: ManagedProcess) -> String { latest(page)?.words ?? "" }
+    private static func words(_ page: ManagedProcess) -> String { Browser.watched(by: page)?.words ?? "" }
 
     private static func expectNoComplaint(_ page: ManagedProcess) {
         let complaints = page.messages(last: 2000).split(separator: "\n").filter {
@@ -47,12 +42,11 @@ struct PlayerTests {
         try await Stage.run { stage in
             try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 1))
             try await stage.open(host: "alice")
-            let page = try Browser(directory: stage.directory).open(
-                "http://127.0.0.1:\(stage.client.port)/watch/\(stage.room)#figures")
-            try await waitUntil("the page plays") { (Self.latest(page)?.shown ?? 0) > 40 }
-            try await waitUntil("it is near the newest picture") { (Self.latest(page)?.behind ?? 9) < 1.8 }
+            let page = try await Browser(directory: stage.directory).watch(
+                "http://127.0.0.1:\(stage.client.port)/watch/\(stage.room)#figures", pictures: 40)
+            try await waitUntil("it is near the newest picture") { (Browser.watched(by: page)?.behind ?? 9) < 1.8 }
 
-            try await waitUntil("it says how many watch") { Self.latest(page)?.viewers == "1 watching" }
+            try await waitUntil("it says how many watch") { Browser.watched(by: page)?.viewers == "1 watching" }
 
             // The pause is long enough for a jump: after a shorter one, the page catches up by playing faster, gaining
             // 0.15 s per second.
@@ -60,20 +54,20 @@ struct PlayerTests {
             for identifier in stopped { kill(identifier, SIGSTOP) }
             try await Task.sleep(for: .seconds(10))
             for identifier in stopped { kill(identifier, SIGCONT) }
-            let before = Self.latest(page)?.shown ?? 0
+            let before = Browser.watched(by: page)?.shown ?? 0
             try await waitUntil("it has caught up") {
-                guard let now = Self.latest(page) else { return false }
+                guard let now = Browser.watched(by: page) else { return false }
                 return now.shown > before + 40 && (now.behind ?? 9) < 3 && now.words.hasPrefix("Live")
             }
 
-            let connections = try #require(Self.latest(page)).connections
+            let connections = try #require(Browser.watched(by: page)).connections
             try await stage.killService()
             try await waitUntil("it says that the connection is lost") {
                 Self.words(page) == "Connection lost. Reconnecting…"
             }
             try await stage.startServiceAgain()
             try await waitUntil("it plays again") {
-                guard let now = Self.latest(page) else { return false }
+                guard let now = Browser.watched(by: page) else { return false }
                 return now.connections > connections && now.words.hasPrefix("Live")
             }
 

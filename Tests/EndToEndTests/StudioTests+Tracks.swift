@@ -12,9 +12,7 @@ extension StudioTests {
             "MIXORCHESTRATOR_WEBRTC_WHIP": "on",
         ]
         try await Stage.run(environment: environment) { stage in
-            let settings = #"{"outputs": [{"id": "cdn", "url": "\#(stage.media.cdn(stage.room))"}]}"#
-            let room = try await stage.client.request("PUT", "/v1/rooms/\(stage.room)", json: settings)
-            #expect(room.status < 300, "\(room.text)")
+            try await stage.makeRoom()
             let page = try await BrowserPage.open(
                 "http://127.0.0.1:\(stage.client.port)/publish/\(stage.room)#user=alice", in: stage.directory,
                 options: ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"])

@@ -6,16 +6,6 @@ import Testing
 /// Two publishers in browsers, and a viewer: no media server, no app server, no event.
 @Suite(.serialized, .enabled(if: Browser.executable != nil, "chromium is not installed: run deploy/setup.sh --tests"))
 struct StudioTests {
-    /// The publish page's report about the other participants.
-    private struct Studio: Decodable {
-        struct Other: Decodable {
-            var user: String
-            var pictures: Int
-        }
-        var others: [Other]
-        var words: String
-    }
-
     /// The scripts by which a page keeps its connection and opens devices pass their tests.
     @Test(.timeLimit(.minutes(4)), arguments: ["publish-tests.js": 17, "devices-tests.js": 12])
     func thePartsThatNeedNoCameraAreRight(file: String, least: Int) async throws {
@@ -32,8 +22,7 @@ struct StudioTests {
         ]
         try await Stage.run(environment: environment) { stage in
             let client = stage.client
-            let settings = #"{"outputs": [{"id": "cdn", "url": "\#(stage.media.cdn(stage.room))"}]}"#
-            #expect(try await client.request("PUT", "/v1/rooms/\(stage.room)", json: settings).status < 300)
+            try await stage.makeRoom()
             let place = "http://127.0.0.1:\(client.port)"
             let browser = Browser(directory: stage.directory)
             func publish(_ user: String) throws -> ManagedProcess {
@@ -51,15 +40,12 @@ struct StudioTests {
                 }
             }
             try await waitForOnAir("bypass", [alice])
-            let watch = try browser.open("\(place)/watch/\(stage.room)#figures")
-            func latest() -> BrowserTests.Watched? {
-                (Browser.logged("WATCH ", by: watch) as [BrowserTests.Watched]).last
-            }
-            try await waitUntil("the watch page plays\n\(watch.messages())") { (latest()?.shown ?? 0) > 30 }
+            let watch = try await browser.watch("\(place)/watch/\(stage.room)#figures", pictures: 30)
+            func latest() -> Browser.Watched? { Browser.watched(by: watch) }
             #expect(latest()?.size == "1280x720", "\(String(describing: latest()))")
             let bob = try publish("bob")
             try await waitForOnAir("mix", [alice, bob], users: ["alice", "bob"])
-            func studio() -> Studio? { (Browser.logged("PUBLISH ", by: alice) as [Studio]).last }
+            func studio() -> Browser.Published? { Browser.published(by: alice) }
             try await waitUntil("alice sees bob: \(String(describing: studio()))") {
                 guard let studio = studio(), studio.others.map(\.user) == ["bob"] else { return false }
                 return studio.others[0].pictures > 30 && studio.words == "You are live."
@@ -86,10 +72,6 @@ struct StudioTests {
         }
     }
 
-    private static func words(_ page: ManagedProcess) -> String? {
-        (Browser.logged("PUBLISH ", by: page) as [Studio]).last?.words
-    }
-
     /// The room belongs to another app. Of two pages with one name, the second takes the stream over, and the first
     /// does not take it back.
     @Test(.timeLimit(.minutes(6))) func pagesAreForEveryAppAndANameIsForOne() async throws {
@@ -100,32 +82,21 @@ struct StudioTests {
         ]
         try await Stage.run(environment: environment) { stage in
             let client = stage.client
-            let settings = #"{"outputs": [{"id": "cdn", "url": "\#(stage.media.cdn(stage.room))"}]}"#
-            let path = "/v1/rooms/\(stage.room)"
-            #expect(try await client.request("PUT", "\(path)?app=shop", json: settings).status < 300)
+            try await stage.makeRoom(query: "?app=shop")
             let place = "http://127.0.0.1:\(client.port)"
             let browser = Browser(directory: stage.directory)
             let publish = "\(place)/publish/\(stage.room)#app=shop&user=alice&live=1&figures=1"
-            let first = try browser.open(publish)
-            try await waitUntil("alice is live\n\(first.messages())") { Self.words(first) == "You are live." }
-            #expect(try await client.request("GET", path).status == 404)
+            let first = try await browser.publish(publish)
+            #expect(try await client.request("GET", "/v1/rooms/\(stage.room)").status == 404)
             for fragment in ["#figures", "#webrtc&figures", "#user=alice&figures"] {
-                let watch = try browser.open("\(place)/watch/\(stage.room)?app=shop\(fragment)")
-                try await waitUntil("the watch page plays with \(fragment)\n\(watch.messages())") {
-                    ((Browser.logged("WATCH ", by: watch) as [BrowserTests.Watched]).last?.shown ?? 0) > 20
-                }
+                let watch = try await browser.watch("\(place)/watch/\(stage.room)?app=shop\(fragment)", pictures: 20)
                 await watch.stop()
             }
-            let second = try browser.open(publish)
-            try await waitUntil("the second page is live\n\(second.messages())") {
-                Self.words(second) == "You are live."
-            }
-            try await waitUntil("the first one says why it is not\n\(first.messages())") {
-                Self.words(first) == "another publisher has taken over this stream key"
-            }
+            let second = try await browser.publish(publish)
+            try await Browser.wait(for: "another publisher has taken over this stream key", at: first)
             // The wait is longer than the first page would need to come back.
             try await Task.sleep(for: .seconds(5))
-            #expect(Self.words(second) == "You are live.", "\(second.messages(last: 20))")
+            #expect(Browser.published(by: second)?.words == "You are live.", "\(second.messages(last: 20))")
             for page in [first, second] { await page.stop() }
         }
     }
@@ -137,16 +108,13 @@ struct StudioTests {
             "MIXORCHESTRATOR_WEBRTC_WHIP": "on",
         ]
         try await Stage.run(environment: environment) { stage in
-            let path = "/v1/rooms/\(stage.room)"
-            let settings = #"{"outputs": [{"id": "cdn", "url": "\#(stage.media.cdn(stage.room))"}]}"#
-            #expect(try await stage.client.request("PUT", path, json: settings).status < 300)
-            let page = try Browser(directory: stage.directory).open(
+            try await stage.makeRoom()
+            let page = try await Browser(directory: stage.directory).publish(
                 "http://127.0.0.1:\(stage.client.port)/publish/\(stage.room)#user=alice&live=1&figures=1",
                 options: ["--use-fake-device-for-media-stream=device-count=0"])
-            try await waitUntil("alice is live\n\(page.messages())") { Self.words(page) == "You are live." }
             var room = ""
             try await waitUntil("her voice is on air: \(room)") {
-                room = try await stage.client.request("GET", path).text
+                room = try await stage.client.request("GET", "/v1/rooms/\(stage.room)").text
                 return room.contains(#""onAir""#) && room.contains(#""state":"live""#)
             }
             await page.stop()
@@ -240,7 +208,7 @@ struct StudioTests {
             }
             for (page, other) in zip(pages, ["bob", "alice"]) {
                 try await waitUntil("\(other) is seen\n\(page.messages())", within: 120) {
-                    let last = (Browser.logged("PUBLISH ", by: page) as [Studio]).last
+                    let last = Browser.published(by: page)
                     return last?.others.map(\.user) == [other] && (last?.others[0].pictures ?? 0) > 10
                 }
             }

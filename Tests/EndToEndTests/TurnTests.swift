@@ -31,8 +31,7 @@ struct TurnTests {
     @Test(.timeLimit(.minutes(6)), .enabled(if: Browser.executable != nil, "chromium is not installed"))
     func aBrowserWithoutUDPIsOnAir() async throws {
         try await withTurnServer(.secret, over: "tcp") { stage, turn in
-            let settings = #"{"outputs": [{"id": "cdn", "url": "\#(stage.media.cdn(stage.room))"}]}"#
-            #expect(try await stage.client.request("PUT", "/v1/rooms/\(stage.room)", json: settings).status < 300)
+            try await stage.makeRoom()
             let alice = try Browser(directory: stage.directory).open(
                 "http://127.0.0.1:\(stage.client.port)/publish/\(stage.room)#user=alice&live=1&figures=1",
                 options: ["--webrtc-ip-handling-policy=disable_non_proxied_udp"])

@@ -163,6 +163,13 @@ actor BrowserPage {
         let _: Bool = try await evaluate("(\(button).click(), true)")
     }
 
+    /// Clicks the button with this accessible name, once it is not busy.
+    func press(_ label: String) async throws {
+        let button = "document.querySelector('button[aria-label=\"\(label)\"]:not([aria-busy])')"
+        try await wait(for: button)
+        let _: Bool = try await evaluate("(\(button).click(), true)")
+    }
+
     /// Replaces the first occurrence of `old` in the control that `selector` finds.
     func type(_ text: String, inPlaceOf old: String, in selector: String) async throws {
         let found: Bool = try await evaluate(

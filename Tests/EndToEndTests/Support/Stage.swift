@@ -192,12 +192,33 @@ final class Stage: Sendable {
         try await waitForOnAir("bypass")
     }
 
+    /// Creates the room with its output alone, for participants who come by themselves.
+    ///
+    /// - Parameter query: Query of the request, such as `?app=shop`.
+    func makeRoom(query: String = "") async throws {
+        let answer = try await client.request(
+            "PUT", "/v1/rooms/\(room)\(query)",
+            json: #"{"outputs": [{"id": "cdn", "url": "\#(media.cdn(room))"}]}"#)
+        guard (200..<300).contains(answer.status) else { throw EndToEndError(answer.text) }
+    }
+
     func join(_ user: String) async throws {
         try await client.published(room, user: user, url: media.live(user))
     }
 
     func leave(_ user: String) async throws {
         try await client.unpublished(room, user: user)
+    }
+
+    /// Puts alice and bob, who publish small pictures, on air together.
+    @discardableResult
+    func openMix() async throws -> ServiceClient.TaskState {
+        for (name, id) in [("alice", 1), ("bob", 2)] {
+            try await publish(name, SyntheticPublisher(id: id, width: 360, height: 640, gopSeconds: 1))
+        }
+        try await open(host: "alice")
+        try await join("bob")
+        return try await waitForOnAir("mix", users: ["alice", "bob"])
     }
 
     /// Makes a guest join the host and leave again, each for two seconds on air: bypass → mix → bypass.
