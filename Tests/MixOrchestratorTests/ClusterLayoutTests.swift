@@ -45,13 +45,21 @@ import Testing
         }
     }
 
+    /// Starts two nodes, and saves a layout at the first one. Returns when both have its first version.
+    private func startWithSharedLayout(
+        _ start: (_ name: String, _ capacity: Int?) async throws -> ClusterMember
+    ) async throws -> (a: ClusterMember, b: ClusterMember) {
+        let a = try await start("a", nil)
+        let b = try await start("b", nil)
+        try makeDirectories([a, b])
+        #expect(try await a.call("PUT", "/v1/layouts/mine", layout("grid")).status == 201)
+        try await wait(for: 1, layout("grid"), at: b)
+        return (a, b)
+    }
+
     @Test(arguments: places) func aChangeHoldsAtEveryNode(onPostgreSQL: Bool) async throws {
         try await withCluster(onPostgreSQL: onPostgreSQL) { start in
-            let a = try await start("a", nil)
-            let b = try await start("b", nil)
-            try makeDirectories([a, b])
-            #expect(try await a.call("PUT", "/v1/layouts/mine", layout("grid")).status == 201)
-            try await wait(for: 1, layout("grid"), at: b)
+            let (a, b) = try await startWithSharedLayout(start)
             // A room at the other node changes its picture.
             #expect(try await b.call("PUT", "/v1/rooms/demo", #"{"layout":"mine"}"#).status == 201)
             for user in ["alice", "bob"] { try await b.publish(user, room: "demo") }
@@ -112,11 +120,7 @@ import Testing
 
     @Test(arguments: places) func aDeletionHoldsAtEveryNode(onPostgreSQL: Bool) async throws {
         try await withCluster(onPostgreSQL: onPostgreSQL) { start in
-            let a = try await start("a", nil)
-            let b = try await start("b", nil)
-            try makeDirectories([a, b])
-            #expect(try await a.call("PUT", "/v1/layouts/mine", layout("grid")).status == 201)
-            try await wait(for: 1, layout("grid"), at: b)
+            let (a, b) = try await startWithSharedLayout(start)
             // A room of any node keeps the layout.
             #expect(try await b.call("PUT", "/v1/rooms/demo", #"{"layout":"mine"}"#).status == 201)
             #expect(try await a.call("DELETE", "/v1/layouts/mine").status == 409)
@@ -167,12 +171,8 @@ import Testing
     /// A node that starts with the files of an earlier time uses what the others have changed meanwhile.
     @Test(arguments: places) func aNodeThatWasAwayCatchesUp(onPostgreSQL: Bool) async throws {
         try await withCluster(onPostgreSQL: onPostgreSQL) { start in
-            let a = try await start("a", nil)
-            let b = try await start("b", nil)
-            try makeDirectories([a, b])
-            #expect(try await a.call("PUT", "/v1/layouts/mine", layout("grid")).status == 201)
+            let (a, b) = try await startWithSharedLayout(start)
             #expect(try await a.call("PUT", "/v1/layouts/other", layout("grid")).status == 201)
-            try await wait(for: 1, layout("grid"), at: b)
             let other = "\(b.data)/layouts/other.json"
             try await eventually { FileManager.default.fileExists(atPath: other) ? true : nil }
             try await b.stop()
@@ -257,11 +257,7 @@ import Testing
     /// for a new version.
     @Test(.enabled(if: getuid() != 0)) func aDirectoryThatCannotBeWrittenIsNotInTheWay() async throws {
         try await withCluster { start in
-            let a = try await start("a", nil)
-            let b = try await start("b", nil)
-            try makeDirectories([a, b])
-            #expect(try await a.call("PUT", "/v1/layouts/mine", layout("grid")).status == 201)
-            try await wait(for: 1, layout("grid"), at: b)
+            let (a, b) = try await startWithSharedLayout(start)
             let directory = b.data + "/layouts"
             try FileManager.default.setAttributes([.posixPermissions: 0o555], ofItemAtPath: directory)
             defer { try? FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: directory) }
@@ -284,13 +280,8 @@ import Testing
     /// A file that could not be replaced is no change of an operator, however many versions later it can be.
     @Test(.enabled(if: getuid() != 0)) func anOutdatedFileIsReplacedWhenItCanBeWritten() async throws {
         try await withCluster { start in
-            let a = try await start("a", nil)
-            let b = try await start("b", nil)
-            try makeDirectories([a, b])
-            for name in ["mine", "other"] {
-                #expect(try await a.call("PUT", "/v1/layouts/\(name)", layout("grid")).status == 201)
-            }
-            try await wait(for: 1, layout("grid"), at: b)
+            let (a, b) = try await startWithSharedLayout(start)
+            #expect(try await a.call("PUT", "/v1/layouts/other", layout("grid")).status == 201)
             let other = "\(b.data)/layouts/other.json"
             try await eventually { FileManager.default.fileExists(atPath: other) ? true : nil }
             let directory = b.data + "/layouts"
