@@ -124,12 +124,16 @@ if wantsMedia {
             swiftSettings: strict),
         .testTarget(
             name: "ViewerProbeTests", dependencies: ["TestSupport", "ViewerProbe"], swiftSettings: strict),
+        .target(
+            name: "WebRTCSupport", dependencies: ["EncodedMedia", "GStreamerKit", "TestSupport"],
+            path: "Tests/WebRTCSupport", swiftSettings: strict),
         .testTarget(name: "GStreamerKitTests", dependencies: ["GStreamerKit"], swiftSettings: strict),
         .testTarget(
             name: "MediaPlaneTests",
             dependencies: [
                 "ChildProcesses", "COpenSSL", "ForkServer", "MediaSupport", "PageCapture", "ProcessContainment",
                 "ProgramMixer", "ProgramRelay", "StreamIngest", "TestSupport", "ViewerProbe", "WebRTCGateway",
+                "WebRTCSupport",
             ],
             exclude: ["Golden"],
             swiftSettings: strict),
@@ -306,7 +310,7 @@ if only == "all" {
             name: "EndToEndTests",
             dependencies: [
                 "ChildProcesses", "GStreamerKit", "MixModel", "PostgreSQLStore", "ProgramMixer", "ProgramRelay",
-                "ProgramSplicer", "RTMP", "StoreSupport", "TaskStore", "TestSupport", "ViewerProbe",
+                "ProgramSplicer", "RTMP", "StoreSupport", "TaskStore", "TestSupport", "ViewerProbe", "WebRTCSupport",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

@@ -1,5 +1,6 @@
 import LayoutEngine
 import Testing
+import WebRTCSupport
 
 @testable import ViewerProbe
 
@@ -32,14 +33,16 @@ import Testing
 
             // Her stream, and the program of the room.
             let guest = try await WCSClient.connect(to: stage.client)
-            var players: [WebRTCPlayer] = []
+            var players: [WebRTCViewer] = []
             for (id, played) in [("stream", name), ("program", stage.room)] {
-                let player = try await WebRTCPlayer()
+                let player = try await WebRTCViewer(addresses: [])
                 players.append(player)
-                try await player.accept(try await guest.begin(id, played, publishes: false, offer: player.offer))
+                let offer = try await player.offer(namingCandidates: false)
+                player.peer.accept(try await guest.begin(id, played, publishes: false, offer: offer))
+                try await waitUntil("the player is connected: \(player.failure ?? "")") { player.isConnected }
                 try await guest.wait(for: "PLAYING", of: id)
-                try await waitUntil("\(played) is played") { player.pictures > 40 && player.sounds > 40 }
-                #expect(player.size == [360, 640])
+                try await waitUntil("\(played) is played") { player.pictures.count > 40 && player.sound.count > 40 }
+                #expect(player.sizes.last == [360, 640])
             }
 
             await alice.unpublish("publisher", name)

@@ -6,6 +6,7 @@ import MixModel
 import Synchronization
 import TestSupport
 import Testing
+import WebRTCSupport
 
 @testable import RTMP
 @testable import WebRTCGateway

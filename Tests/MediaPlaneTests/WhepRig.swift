@@ -3,6 +3,7 @@ import Foundation
 import MixModel
 import TestSupport
 import Testing
+import WebRTCSupport
 
 /// A real `mixworker whep`, and the service that controls it.
 typealias WhepRig = WorkerRig<PlayCommand, PlayReport>

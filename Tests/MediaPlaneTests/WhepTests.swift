@@ -7,6 +7,7 @@ import MediaFormats
 import MixModel
 import TestSupport
 import Testing
+import WebRTCSupport
 
 @testable import RTMP
 @testable import WebRTCGateway

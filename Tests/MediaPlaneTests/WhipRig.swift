@@ -8,6 +8,7 @@ import Synchronization
 import TestSupport
 import Testing
 import TextFormats
+import WebRTCSupport
 
 @testable import RTMP
 
@@ -41,11 +42,7 @@ extension WorkerRig where Command == WebRTCCommand, Report == WebRTCReport {
 /// A WebRTC client that publishes H.264 and Opus, like a browser: no keyframe except on request.
 final class WhipClient: Sendable {
     private struct State {
-        var offer: String?
-        var candidates: [String] = []
-        var isGathered = false
-        var isConnected = false
-        var failure: String?
+        var peer = PeerState()
         /// The access units sent so far, as AVC: their pictures and SEI messages.
         var sent: [[UInt8]] = []
         /// Time at which each left the encoder, in ns of CLOCK_MONOTONIC.
@@ -82,17 +79,7 @@ final class WhipClient: Sendable {
         var network = WebRTCPeer.Network()
         network.addresses = ["127.0.0.1"]
         peer = try WebRTCPeer(Self.description(hasAudio: hasAudio), network: network, name: "client") { event in
-            shared.state.withLock { state in
-                switch event {
-                case .described(let text): state.offer = text
-                case .candidate(_, let text): state.candidates.append(text)
-                case .gathered: state.isGathered = true
-                case .connection(let connection): state.isConnected = connection == .connected
-                case .untrusted: state.failure = "the other side has another certificate"
-                case .keyframeRequested: break
-                case .failed(let reason): state.failure = reason
-                }
-            }
+            shared.state.withLock { $0.peer.note(event) }
         }
         try peer.pipeline.appSink("sent") { sample in
             let bytes = Self.pictureParts(sample.bytes)
@@ -103,16 +90,14 @@ final class WhipClient: Sendable {
         }
         try await peer.play()
         peer.offer()
-        let isReady = try await outputEventually { shared.state.withLock { $0.offer != nil && $0.isGathered } }
+        let isReady = try await outputEventually {
+            shared.state.withLock { $0.peer.described != nil && $0.peer.isGathered }
+        }
         if !isReady { Issue.record("the client makes no offer: \(failure ?? "it does not say why")") }
     }
 
     /// The offer with its candidates.
-    var offer: String {
-        state.state.withLock { state in
-            (state.offer ?? "") + state.candidates.map { "a=\($0)\r\n" }.joined()
-        }
-    }
+    var offer: String { state.state.withLock { $0.peer.description() } }
     /// Returns a description that names another certificate.
     static func withOtherFingerprint(_ description: String) -> String {
         description.split(separator: "\r\n", omittingEmptySubsequences: false).map { line in
@@ -121,9 +106,9 @@ final class WhipClient: Sendable {
         }.joined(separator: "\r\n")
     }
 
-    var candidates: [String] { state.state.withLock { $0.candidates } }
-    var failure: String? { state.state.withLock { $0.failure } }
-    var isConnected: Bool { state.state.withLock { $0.isConnected } }
+    var candidates: [String] { state.state.withLock { $0.peer.candidates } }
+    var failure: String? { state.state.withLock { $0.peer.failure } }
+    var isConnected: Bool { state.state.withLock { $0.peer.isConnected } }
     var sent: [[UInt8]] { state.state.withLock { $0.sent } }
 
     /// Returns the time in ms from the encoder to the viewer for each picture that has arrived there.
@@ -161,6 +146,11 @@ final class WhipClient: Sendable {
     }
 
     func stop() async { await peer.tearDown() }
+}
+
+extension WebRTCViewer.Picture {
+    /// The access unit in the form of `WhipClient.sent`.
+    var unit: [UInt8] { WhipClient.pictureParts(bytes) }
 }
 
 /// A player of the ingest that keeps complete tags.

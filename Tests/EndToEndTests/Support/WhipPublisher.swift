@@ -2,6 +2,7 @@ import EncodedMedia
 import Foundation
 import GStreamerKit
 import Synchronization
+import WebRTCSupport
 
 @testable import ViewerProbe
 
@@ -9,11 +10,7 @@ import Synchronization
 /// with a keyframe at the beginning and at every request.
 final class WhipPublisher: Sendable {
     private struct State {
-        var offer: String?
-        var candidates: [String] = []
-        var isGathered = false
-        var isConnected = false
-        var failure: String?
+        var peer = PeerState()
         var session: String?
         /// Number of camera pictures so far.
         var pictures = 0
@@ -87,17 +84,7 @@ final class WhipPublisher: Sendable {
             Self.description(pipe, source, dropping: dropping, isRelayed: relay != nil), network: network,
             name: "whip-\(user)"
         ) { event in
-            shared.state.withLock { state in
-                switch event {
-                case .described(let text): state.offer = text
-                case .candidate(_, let text): state.candidates.append(text)
-                case .gathered: state.isGathered = true
-                case .connection(let connection): state.isConnected = connection == .connected
-                case .untrusted: state.failure = "the other side has another certificate"
-                case .keyframeRequested: break
-                case .failed(let reason): state.failure = reason
-                }
-            }
+            shared.state.withLock { $0.peer.note(event) }
         }
         try peer.pipeline.appSink("seen") { _ in shared.state.withLock { $0.pictures += 1 } }
         try await peer.play()
@@ -105,12 +92,12 @@ final class WhipPublisher: Sendable {
         try peer.sendOnly(2)
         peer.offer()
         try await waitUntil("\(user) has an offer \(camera.messages())") {
-            shared.state.withLock { $0.offer != nil && $0.isGathered && $0.pictures > 10 }
+            shared.state.withLock { $0.peer.described != nil && $0.peer.isGathered && $0.pictures > 10 }
         }
     }
 
     /// Candidates of the offer.
-    var candidates: [String] { shared.state.withLock { $0.candidates } }
+    var candidates: [String] { shared.state.withLock { $0.peer.candidates } }
 
     /// Publishes, and returns once the connection is established and media are sent.
     ///
@@ -132,15 +119,13 @@ final class WhipPublisher: Sendable {
     @discardableResult func publish(
         namingCandidates namesCandidates: Bool, _ exchange: (String) async throws -> String
     ) async throws -> Int64 {
-        let offer = shared.state.withLock { state in
-            (state.offer ?? "") + (namesCandidates ? state.candidates.map { "a=\($0)\r\n" }.joined() : "")
-        }
+        let offer = shared.state.withLock { $0.peer.description(namingCandidates: namesCandidates) }
         let begin = MonotonicClock.now()
         let answer = try await exchange(offer)
         peer.accept(try path?.lead(answer) ?? answer)
         try await waitUntil(
-            "\(user) is connected: \(shared.state.withLock { $0.failure ?? "" })", every: 2
-        ) { shared.state.withLock { $0.isConnected } }
+            "\(user) is connected: \(shared.state.withLock { $0.peer.failure ?? "" })", every: 2
+        ) { shared.state.withLock { $0.peer.isConnected } }
         for valve in ["camera", "microphone"] { try peer.pipeline.element(valve).set("drop", to: "false") }
         return begin
     }

@@ -1,34 +1,31 @@
 import EncodedMedia
 import GStreamerKit
-import MediaFormats
 import Synchronization
 import TestSupport
-import Testing
 
 /// A WebRTC client that receives H.264 and Opus, like a browser over WHEP. It makes an offer, or answers one.
-final class WebRTCViewer: Sendable {
-    struct Picture: Sendable {
+package final class WebRTCViewer: Sendable {
+    package struct Picture: Sendable {
         /// The access unit in AVC format.
-        var bytes: [UInt8]
-        var time: MediaTime
-        var arrival: Int64
-        var isIDR: Bool
-
-        /// The access unit without parameter sets and delimiters.
-        var unit: [UInt8] { WhipClient.pictureParts(bytes) }
+        package var bytes: [UInt8]
+        package var time: MediaTime
+        /// Time of arrival in ns of CLOCK_MONOTONIC.
+        package var arrival: Int64
+        package var isIDR: Bool
     }
 
-    struct Sound: Sendable {
-        var time: MediaTime
-        var samples: [Float]
+    package struct Sound: Sendable {
+        package var time: MediaTime
+        package var samples: [Float]
+    }
+
+    /// The reason that there is no description.
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
     }
 
     private struct State {
-        var described: String?
-        var candidates: [String] = []
-        var isGathered = false
-        var isConnected = false
-        var failure: String?
+        var peer = PeerState()
         var pictures: [Picture] = []
         var sizes: [[Int]] = []
         var sound: [Sound] = []
@@ -36,7 +33,7 @@ final class WebRTCViewer: Sendable {
 
     private final class Shared: Sendable { let state = Mutex(State()) }
 
-    let peer: WebRTCPeer
+    package let peer: WebRTCPeer
     private let shared = Shared()
 
     private static let chains = """
@@ -47,21 +44,12 @@ final class WebRTCViewer: Sendable {
         ! appsink name=sound sync=false async=false
         """
 
-    init() async throws {
+    /// - Parameter addresses: Numeric addresses of this machine to use; empty means all but loopback.
+    package init(addresses: [String] = ["127.0.0.1"]) async throws {
         var network = WebRTCPeer.Network()
-        network.addresses = ["127.0.0.1"]
+        network.addresses = addresses
         peer = try WebRTCPeer(Self.chains, network: network, name: "viewer") { [shared] event in
-            shared.state.withLock { state in
-                switch event {
-                case .described(let text): state.described = text
-                case .candidate(_, let text): state.candidates.append(text)
-                case .gathered: state.isGathered = true
-                case .connection(let connection): state.isConnected = connection == .connected
-                case .untrusted: state.failure = "the other side has another certificate"
-                case .keyframeRequested: break
-                case .failed(let reason): state.failure = reason
-                }
-            }
+            shared.state.withLock { $0.peer.note(event) }
         }
         try peer.pipeline.appSink("pictures") { [shared] sample in
             let picture = Picture(
@@ -86,38 +74,43 @@ final class WebRTCViewer: Sendable {
         "application/x-rtp,media=video,encoding-name=H264,payload=96,clock-rate=90000,packetization-mode=(string)1"
     private static let opus = "application/x-rtp,media=audio,encoding-name=OPUS,payload=111,clock-rate=48000"
 
-    /// Returns an offer to receive, with candidates.
-    func offer(hasVideo: Bool = true, hasAudio: Bool = true) async throws -> String {
+    /// Returns an offer to receive.
+    ///
+    /// - Parameter namesCandidates: Whether the offer contains the client's candidates.
+    package func offer(
+        hasVideo: Bool = true, hasAudio: Bool = true, namingCandidates namesCandidates: Bool = true
+    ) async throws -> String {
         if hasVideo { try peer.addReceiver(Self.h264, asksAgain: true) }
         if hasAudio { try peer.addReceiver(Self.opus, asksAgain: false) }
         peer.offer()
-        return try await description()
+        return try await description(namingCandidates: namesCandidates)
     }
 
-    /// Returns the answer to an offer.
-    func answer(_ offer: String) async throws -> String {
+    /// Returns the answer to an offer, with candidates.
+    package func answer(_ offer: String) async throws -> String {
         try peer.addReceiver(Self.h264, asksAgain: true)
         try peer.addReceiver(Self.opus, asksAgain: false)
         peer.answer(offer)
-        return try await description()
+        return try await description(namingCandidates: true)
     }
 
-    private func description() async throws -> String {
-        let isReady = try await outputEventually { [shared] in
-            shared.state.withLock { $0.described != nil && $0.isGathered || $0.failure != nil }
+    private func description(namingCandidates namesCandidates: Bool) async throws -> String {
+        let found = try await poll(within: .seconds(120), every: .milliseconds(20)) { () async throws -> String? in
+            let state = shared.state.withLock { $0.peer }
+            if let failure = state.failure { throw Failure(description: "the viewer: \(failure)") }
+            let isReady = state.described != nil && (state.isGathered || !namesCandidates)
+            return isReady ? state.description(namingCandidates: namesCandidates) : nil
         }
-        if !isReady { Issue.record("the viewer gathers no candidates") }
-        return shared.state.withLock { state in
-            (state.described ?? "") + state.candidates.map { "a=\($0)\r\n" }.joined()
-        }
+        guard let found else { throw Failure(description: "the viewer gathers no candidates") }
+        return found
     }
 
-    var failure: String? { shared.state.withLock { $0.failure } }
-    var isConnected: Bool { shared.state.withLock { $0.isConnected } }
-    var pictures: [Picture] { shared.state.withLock { $0.pictures } }
+    package var failure: String? { shared.state.withLock { $0.peer.failure } }
+    package var isConnected: Bool { shared.state.withLock { $0.peer.isConnected } }
+    package var pictures: [Picture] { shared.state.withLock { $0.pictures } }
     /// Sizes of the pictures, one entry per change.
-    var sizes: [[Int]] { shared.state.withLock { $0.sizes } }
-    var sound: [Sound] { shared.state.withLock { $0.sound } }
+    package var sizes: [[Int]] { shared.state.withLock { $0.sizes } }
+    package var sound: [Sound] { shared.state.withLock { $0.sound } }
 
-    func stop() async { await peer.tearDown() }
+    package func stop() async { await peer.tearDown() }
 }
