@@ -6,23 +6,8 @@ import Testing
 
 @testable import TaskStore
 
-/// Keeps a store's writer busy until it is released, so that all other writes queue behind it.
-private struct HeldWriter {
-    private let gate = DispatchSemaphore(value: 0)
-
-    init(of store: SQLiteTaskStore) async throws {
-        let isHeld = Counter()
-        let gate = gate
-        Task {
-            try await store.write { _, _ in
-                isHeld.increase()
-                gate.wait()
-            }
-        }
-        while isHeld.value < 1 { try await Task.sleep(for: .milliseconds(1)) }
-    }
-
-    func release() { gate.signal() }
+extension SQLiteTaskStore: GroupingStore {
+    func occupyWriter(_ body: @escaping @Sendable () -> Void) async throws { try await write { _, _ in body() } }
 }
 
 /// Many changes share one transaction and one sync of the disk.
@@ -33,50 +18,14 @@ private struct HeldWriter {
             let store = try SQLiteTaskStore(path: directory + "/store.sqlite") { group in
                 groups.withLock { $0.append(group) }
             }
-            let writer = try await HeldWriter(of: store)
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for number in 0..<1000 {
-                    group.addTask {
-                        let room = Room(id: RoomID("room\(number)"))
-                        let change = StoreChange(event: event("\(number)"), room: .put(room, expected: 0))
-                        let result = try await store.commit(change)
-                        #expect(result == .committed)
-                    }
-                }
-                while store.waiting < 1000 { try await Task.sleep(for: .milliseconds(1)) }
-                writer.release()
-                try await group.waitForAll()
-            }
-            let sizes = groups.withLock { $0.map(\.changes) }
-            #expect(sizes.reduce(0, +) == 1001)
-            #expect(sizes.count <= 4, "\(sizes)")
-            #expect(sizes.allSatisfy { $0 <= GroupWriter.groupSize }, "\(sizes)")
-            #expect(try await store.rooms().count == 1000)
-            await store.close()
+            try await store.expectSharedTransactions(of: GroupWriter.groupSize) { groups.withLock { $0 } }
         }
     }
 
     @Test func aQueueThatIsFullSaysSo() async throws {
         try await withDirectory { directory in
             let store = try SQLiteTaskStore(path: directory + "/store.sqlite")
-            let writer = try await HeldWriter(of: store)
-            let refused = Counter()
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for number in 0..<GroupWriter.queueSize + 50 {
-                    group.addTask {
-                        let result = await outcome(of: StoreChange(event: event("\(number)")), in: store)
-                        guard result != .success(.committed) else { return }
-                        #expect(result == .failure(.overloaded))
-                        refused.increase()
-                    }
-                }
-                while refused.value < 50 { try await Task.sleep(for: .milliseconds(1)) }
-                writer.release()
-                try await group.waitForAll()
-            }
-            #expect(refused.value == 50)
-            #expect(try await store.events(of: "demo", limit: .max).count == GroupWriter.queueSize)
-            await store.close()
+            try await store.expectFullQueue(of: GroupWriter.queueSize)
         }
     }
 
@@ -152,10 +101,4 @@ private struct HeldWriter {
             await store.close()
         }
     }
-}
-
-private final class Counter: Sendable {
-    private let count = Mutex(0)
-    var value: Int { count.withLock { $0 } }
-    func increase() { count.withLock { $0 += 1 } }
 }

@@ -16,50 +16,14 @@ import Testing
             let store = try PostgreSQLTaskStore(target(server, schema)) { group in
                 groups.withLock { $0.append(group) }
             }
-            let writer = try await HeldPostgreSQLWriter(of: store)
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for number in 0..<1000 {
-                    group.addTask {
-                        let room = Room(id: RoomID("room\(number)"))
-                        let change = StoreChange(event: event("\(number)"), room: .put(room, expected: 0))
-                        let result = try await store.commit(change)
-                        #expect(result == .committed)
-                    }
-                }
-                while store.waiting < 1000 { try await Task.sleep(for: .milliseconds(1)) }
-                writer.release()
-                try await group.waitForAll()
-            }
-            let sizes = groups.withLock { $0.map(\.changes) }
-            #expect(sizes.reduce(0, +) == 1001)
-            #expect(sizes.count <= 4, "\(sizes)")
-            #expect(sizes.allSatisfy { $0 <= PostgreSQLWriter.groupSize }, "\(sizes)")
-            #expect(try await store.rooms().count == 1000)
-            await store.close()
+            try await store.expectSharedTransactions(of: PostgreSQLWriter.groupSize) { groups.withLock { $0 } }
         }
     }
 
     @Test func aQueueThatIsFullSaysSo() async throws {
         try await withSchema { server, schema in
             let store = try PostgreSQLTaskStore(target(server, schema))
-            let writer = try await HeldPostgreSQLWriter(of: store)
-            let refused = Tally()
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for number in 0..<PostgreSQLWriter.queueSize + 50 {
-                    group.addTask {
-                        let result = await outcome(of: StoreChange(event: event("\(number)")), in: store)
-                        guard result != .success(.committed) else { return }
-                        #expect(result == .failure(.overloaded))
-                        refused.increase()
-                    }
-                }
-                while refused.value < 50 { try await Task.sleep(for: .milliseconds(1)) }
-                writer.release()
-                try await group.waitForAll()
-            }
-            #expect(refused.value == 50)
-            #expect(try await store.events(of: "demo", limit: .max).count == PostgreSQLWriter.queueSize)
-            await store.close()
+            try await store.expectFullQueue(of: PostgreSQLWriter.queueSize)
         }
     }
 
@@ -98,7 +62,7 @@ import Testing
     @Test func oneBadWriteDoesNotFailItsGroup() async throws {
         try await withSchema { server, schema in
             let store = try PostgreSQLTaskStore(target(server, schema))
-            let writer = try await HeldPostgreSQLWriter(of: store)
+            let writer = try await HeldWriter(of: store)
             async let good = store.commit(StoreChange(event: event("1")))
             async let bad: Void = store.write { connection, _ in
                 try connection.execute(
@@ -137,7 +101,7 @@ import Testing
     @Test func aTextThatCannotBeStoredIsRefusedAlone() async throws {
         try await withSchema { server, schema in
             let store = try PostgreSQLTaskStore(target(server, schema))
-            let writer = try await HeldPostgreSQLWriter(of: store)
+            let writer = try await HeldWriter(of: store)
             async let bad = outcome(of: StoreChange(event: event("a\u{0}b")), in: store)
             async let good = store.commit(StoreChange(event: event("a")))
             while store.waiting < 1 { try await Task.sleep(for: .milliseconds(1)) }
@@ -189,7 +153,7 @@ import Testing
     @Test func closingLosesNothing() async throws {
         try await withSchema { server, schema in
             let store = try PostgreSQLTaskStore(target(server, schema))
-            let writer = try await HeldPostgreSQLWriter(of: store)
+            let writer = try await HeldWriter(of: store)
             async let committed = store.commit(StoreChange(event: event("1")))
             while store.waiting < 1 { try await Task.sleep(for: .milliseconds(1)) }
             async let closed: Void = store.close()
@@ -199,22 +163,6 @@ import Testing
             let again = try PostgreSQLTaskStore(target(server, schema))
             #expect(try await again.events(of: "demo", limit: 9).count == 1)
             await again.close()
-        }
-    }
-
-    @Test func oldTimelineEntriesAreDropped() async throws {
-        try await withSchema { server, schema in
-            let store = try PostgreSQLTaskStore(target(server, schema))
-            for batch in 0..<20 {
-                let entries = (0..<100).map {
-                    StampedEntry(at: 0, entry: TimelineEntry(kind: .event, message: "\(batch * 100 + $0)"))
-                }
-                _ = try await store.commit(StoreChange(tasks: [.init(id: "auto-demo", timeline: entries)]))
-            }
-            let kept = try await store.timeline(of: "auto-demo", limit: 10_000)
-            #expect(kept.first?.entry.message == "1999")
-            #expect(Retention.timelineEntries...Retention.timelineEntries + 64 ~= kept.count, "\(kept.count)")
-            await store.close()
         }
     }
 

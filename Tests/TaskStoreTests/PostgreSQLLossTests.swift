@@ -45,7 +45,7 @@ import Testing
     @Test func theOutcomesOfALostGroupAreThoseOfItsChanges() async throws {
         try await withProxy { server, schema, proxy, store in
             _ = try await store.commit(StoreChange(event: event("known")))
-            let writer = try await HeldPostgreSQLWriter(of: store)
+            let writer = try await HeldWriter(of: store)
             async let new = outcome(of: StoreChange(event: event("new")), in: store)
             async let known = outcome(of: StoreChange(event: event("known")), in: store)
             async let late = outcome(of: StoreChange(room: .put(Room(id: "x"), expected: 3)), in: store)

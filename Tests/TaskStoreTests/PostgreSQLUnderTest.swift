@@ -21,23 +21,8 @@ func target(_ server: PostgreSQLServer, _ schema: String, port: Int? = nil) thro
     try PostgreSQLTarget(url: server.url(port: port, schema: schema))
 }
 
-/// Keeps a store's writer busy until it is released, so that all other writes queue behind it.
-struct HeldPostgreSQLWriter {
-    private let gate = DispatchSemaphore(value: 0)
-
-    init(of store: PostgreSQLTaskStore) async throws {
-        let isHeld = Tally()
-        let gate = gate
-        Task {
-            try await store.write { _, _ in
-                isHeld.increase()
-                gate.wait()
-            }
-        }
-        while isHeld.value < 1 { try await Task.sleep(for: .milliseconds(1)) }
-    }
-
-    func release() { gate.signal() }
+extension PostgreSQLTaskStore: GroupingStore {
+    func occupyWriter(_ body: @escaping @Sendable () -> Void) async throws { try await write { _, _ in body() } }
 }
 
 /// Names that many tasks collect.

@@ -51,6 +51,23 @@ import Testing
     }
 
     @Test(arguments: StoreUnderTest.all)
+    func oldTimelineEntriesAreDropped(_ kind: StoreUnderTest) async throws {
+        try await withDirectory { directory in
+            let store = try kind.open(directory)
+            for batch in 0..<20 {
+                let entries = (0..<100).map {
+                    StampedEntry(at: 0, entry: TimelineEntry(kind: .event, message: "\(batch * 100 + $0)"))
+                }
+                _ = try await store.commit(StoreChange(tasks: [.init(id: "auto-demo", timeline: entries)]))
+            }
+            let kept = try await store.timeline(of: "auto-demo", limit: 10_000)
+            #expect(kept.first?.entry.message == "1999")
+            #expect(Retention.timelineEntries...Retention.timelineEntries + 64 ~= kept.count, "\(kept.count)")
+            await store.close()
+        }
+    }
+
+    @Test(arguments: StoreUnderTest.all)
     func whatIsKeptOfARemovedTaskGoesAfterAWhile(_ kind: StoreUnderTest) async throws {
         try await withDirectory { directory in
             let time = ManualClock()
