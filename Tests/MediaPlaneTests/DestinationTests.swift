@@ -85,26 +85,7 @@ import EncodedMedia
     }
 
     private static func firstEvent(_ destination: Destination) async -> String {
-        await withCheckedContinuation { continuation in
-            SocketLoop.shared.perform {
-                var answer: CheckedContinuation<String, Never>? = continuation
-                var keeper: TCPConnection?
-                let connection = TCPConnection(destination, loop: .shared, timeout: 30) { event in
-                    let words: String? =
-                        switch event {
-                        case .connected: nil
-                        case .received(let bytes, _): "received \(Array(bytes))"
-                        case .ended(let fault): "ended \(fault?.words ?? "")"
-                        }
-                    guard let words else { return }
-                    keeper?.close()
-                    keeper = nil
-                    answer.take()?.resume(returning: words)
-                }
-                keeper = connection
-                connection.open()
-            }
-        }
+        await TCPConnection.firstEvent(of: destination, timeout: 30) { $0.open() }
     }
 
     @Test(

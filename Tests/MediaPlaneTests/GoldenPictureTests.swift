@@ -33,15 +33,7 @@ struct GoldenPictureTests {
     func composedFrames(name: String, shape: String) async throws {
         let canvas = try #require(Self.canvases[shape])
         let template = try Self.template(name)
-        var studio = try SceneStudio(canvas: canvas)
-        var frames: [VideoFrame] = []
-        for count in Self.counts {
-            let scene = LayoutEngine.plan(
-                template, participants: SceneStudio.crowd(count, for: name), canvas: canvas)
-            frames.append(try await studio.compose(scene))
-        }
-        let sheet = try PictureSheet.tile(frames, columns: 4)
-        try await check(sheet, against: "\(name)-\(shape)", frames: Self.counts.map { "\($0) people" })
+        try await check(template, against: "\(name)-\(shape)", name: name, on: canvas)
     }
 
     @Test("The slate of a room without a layout, of one with a colour, and of a layout with a background")
@@ -69,15 +61,7 @@ struct GoldenPictureTests {
         let folder = Self.golden.appending(path: "../../LayoutEngineTests/Golden/earlier").standardizedFileURL
         let template = try LayoutTemplate.decode(
             try Data(contentsOf: folder.appending(path: "\(name).json")), name: name)
-        var studio = try SceneStudio(canvas: canvas)
-        var frames: [VideoFrame] = []
-        for count in Self.counts {
-            let scene = LayoutEngine.plan(
-                template, participants: SceneStudio.crowd(count, for: name), canvas: canvas)
-            frames.append(try await studio.compose(scene))
-        }
-        let sheet = try PictureSheet.tile(frames, columns: 4)
-        try await check(sheet, against: "earlier-\(name)-\(shape)", frames: Self.counts.map { "\($0) people" })
+        try await check(template, against: "earlier-\(name)-\(shape)", name: name, on: canvas)
     }
 
     @Test("Small faults are seen: a pane two pixels off, a missing label, a card of another colour, a missing border")
@@ -107,6 +91,21 @@ struct GoldenPictureTests {
     }
 
     // MARK: -
+
+    /// Composes a layout with each number of people, and compares the pictures with those of a golden file.
+    private func check(
+        _ template: LayoutTemplate, against golden: String, name: String, on canvas: Canvas
+    ) async throws {
+        var studio = try SceneStudio(canvas: canvas)
+        var frames: [VideoFrame] = []
+        for count in Self.counts {
+            let scene = LayoutEngine.plan(
+                template, participants: SceneStudio.crowd(count, for: name), canvas: canvas)
+            frames.append(try await studio.compose(scene))
+        }
+        let sheet = try PictureSheet.tile(frames, columns: 4)
+        try await check(sheet, against: golden, frames: Self.counts.map { "\($0) people" })
+    }
 
     private func check(_ sheet: PictureSheet, against name: String, frames: [String]) async throws {
         let file = Self.golden.appending(path: "\(name).png")

@@ -15,28 +15,33 @@ extension RealTime {
         func hundredJoins() async throws {
             let result = try #require(
                 await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
-                    setenv("GST_TRACERS", "leaks", 1)
-                    setenv("GST_DEBUG", "GST_TRACER:7,leaks:7", 1)
-                    setenv("GST_DEBUG_NO_COLOR", "1", 1)
+                    MixerLeakTests.traceObjects()
                     try await MixerLeakTests.joinAndLeave(times: 100)
                     GStreamerRuntime.shutDownForLeakCheck()
                 })
-            let text = String(decoding: result.standardErrorContent, as: UTF8.self)
-            let alive = text.split(separator: "\n").filter { $0.contains("object-alive, type-name=(string)") }
-            #expect(text.contains("listed 0 alive objects"), "\(alive)")
+            Self.expectNothingAlive(result.standardErrorContent)
         }
 
         @Test("Neither do a hundred scenes with graphics and transitions", .timeLimit(.minutes(5)))
         func hundredScenes() async throws {
             let result = try #require(
                 await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {
-                    setenv("GST_TRACERS", "leaks", 1)
-                    setenv("GST_DEBUG", "GST_TRACER:7,leaks:7", 1)
-                    setenv("GST_DEBUG_NO_COLOR", "1", 1)
+                    MixerLeakTests.traceObjects()
                     try await MixerLeakTests.changeScenes(times: 100)
                     GStreamerRuntime.shutDownForLeakCheck()
                 })
-            let text = String(decoding: result.standardErrorContent, as: UTF8.self)
+            Self.expectNothingAlive(result.standardErrorContent)
+        }
+
+        /// Makes GStreamer list the objects that are alive at the end of this process.
+        private static func traceObjects() {
+            setenv("GST_TRACERS", "leaks", 1)
+            setenv("GST_DEBUG", "GST_TRACER:7,leaks:7", 1)
+            setenv("GST_DEBUG_NO_COLOR", "1", 1)
+        }
+
+        private static func expectNothingAlive(_ log: [UInt8]) {
+            let text = String(decoding: log, as: UTF8.self)
             let alive = text.split(separator: "\n").filter { $0.contains("object-alive, type-name=(string)") }
             #expect(text.contains("listed 0 alive objects"), "\(alive)")
         }

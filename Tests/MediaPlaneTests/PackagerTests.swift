@@ -34,6 +34,12 @@ import Testing
         }
 
         func text(_ name: String) throws -> String { try String(contentsOfFile: "\(session)/\(name)", encoding: .utf8) }
+        /// Returns an inspector of a playlist as it is now.
+        func playlist(_ name: String) throws -> PlaylistInspector {
+            var inspector = PlaylistInspector()
+            inspector.take(try text(name))
+            return inspector
+        }
         var files: [String] { (try? FileManager.default.contentsOfDirectory(atPath: session)) ?? [] }
         func remove() { try? FileManager.default.removeItem(atPath: directory) }
     }
@@ -46,24 +52,7 @@ import Testing
         ]
         let record =
             [1, 0x4D, 0x40, 0x1E, 0xFF, 0xE1, 0, UInt8(sps.count)] + sps + [1, 0, 4, 0x68, picture, 0x8C, 0xB2]
-        let time = MediaTime.seconds(Double(start))
-        var tags = [
-            FLVTag(CodecConfiguration(track: .video, bytes: record), at: time, origin: .zero),
-            FLVTag(CodecConfiguration(track: .audio, bytes: [0x11, 0x90]), at: time, origin: .zero),
-        ]
-        for index in 0..<seconds * 20 {
-            let at = time + .milliseconds(index * 50)
-            let isIDR = index % 20 == 0
-            let payload: [UInt8] = [0, 0, 1, 0, isIDR ? 0x65 : 0x41] + [UInt8](repeating: 0xAA, count: 255)
-            tags.append(
-                FLVTag(EncodedFrame(track: .video, pts: at, dts: at, isIDR: isIDR, payload: payload), origin: .zero))
-            for part in 0..<2 {
-                let at = at + .milliseconds(part * 25)
-                tags.append(
-                    FLVTag(EncodedFrame(track: .audio, pts: at, dts: at, payload: [0x21, 1, 2]), origin: .zero))
-            }
-        }
-        return tags.flatMap(\.encoded)
+        return FLVTag.program(record, from: start, seconds: seconds)
     }
 
     @Test func aLiveProgramStaysWithinItsWindowAndIsClosed() async throws {
@@ -284,10 +273,7 @@ import Testing
             try packager.push(Self.program(from: 6 + part * 5, seconds: 5, picture: UInt8(2 + part % 2)))
         }
         await packager.finish(isInterrupted: false)
-        var top = PlaylistInspector()
-        top.take(try bench.text("video.m3u8"))
-        var low = PlaylistInspector()
-        low.take(try bench.text("180p.m3u8"))
+        let (top, low) = (try bench.playlist("video.m3u8"), try bench.playlist("180p.m3u8"))
         #expect(top.complaints == [] && low.complaints == [])
         let segments = try #require(top.newest?.segments)
         #expect(segments.map { $0.duration.rounded() } == [4, 2, 4, 1, 4, 1, 4, 1, 4, 1])
@@ -318,10 +304,7 @@ import Testing
             time += 28
         }
         await packager.finish(isInterrupted: false)
-        var top = PlaylistInspector()
-        top.take(try bench.text("video.m3u8"))
-        var low = PlaylistInspector()
-        low.take(try bench.text("180p.m3u8"))
+        let (top, low) = (try bench.playlist("video.m3u8"), try bench.playlist("180p.m3u8"))
         #expect(top.complaints == [] && low.complaints == [])
         let segments = try #require(top.newest?.segments)
         #expect(low.newest?.segments.map(\.duration) == segments.map(\.duration))

@@ -13,16 +13,10 @@ import Testing
 /// Relays in separate processes that die while they pull a source, one after another at the same socket.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct QuarantineTests {
     @Test func aSourceThatTwoRelaysDiedOfIsLeftOutAndTheOthersGoOn() async throws {
-        var peer = RTMPPeer()
-        var timestamp: UInt32 = 0
-        let bytes =
-            peer.session() + peer.message(.audio, [0xAF, 0, 0x11, 0x90], stream: 1, on: 4)
-            + peer.sound([0xAF, 1, 0x21, 0x10], step: 21, count: 2, from: &timestamp)
+        let bytes = Self.stream()
         let (host, eve) = (try RTMPOddServer(saying: bytes), try RTMPOddServer(saying: bytes))
         defer { for server in [host, eve] { server.stop() } }
-        let directory = FileManager.default.temporaryDirectory.appending(
-            path: "quarantine-\(UInt32.random(in: 0 ... .max))")
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        let directory = try Self.makeDirectory()
         defer { try? FileManager.default.removeItem(at: directory) }
         let record = directory.appending(path: "relay.pulls").path
         func plan(_ told: Told) -> ProgramPlan {
@@ -65,16 +59,10 @@ import Testing
 
     /// The relay finds the record of two that died while they pulled the first address.
     @Test func theBackupOfASourceThatIsLeftOutIsPulled() async throws {
-        var peer = RTMPPeer()
-        var timestamp: UInt32 = 0
-        let bytes =
-            peer.session() + peer.message(.audio, [0xAF, 0, 0x11, 0x90], stream: 1, on: 4)
-            + peer.sound([0xAF, 1, 0x21, 0x10], step: 21, count: 2, from: &timestamp)
+        let bytes = Self.stream()
         let (first, backup) = (try RTMPOddServer(saying: bytes), try RTMPOddServer(saying: bytes))
         defer { for server in [first, backup] { server.stop() } }
-        let directory = FileManager.default.temporaryDirectory.appending(
-            path: "quarantine-\(UInt32.random(in: 0 ... .max))")
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        let directory = try Self.makeDirectory()
         defer { try? FileManager.default.removeItem(at: directory) }
         let record = directory.appending(path: "relay.pulls")
         try Data(#"{"eve/camera":{"crashes":1,"isOnProbation":true}}"#.utf8).write(to: record)
@@ -99,6 +87,21 @@ import Testing
                 told.notes.contains { $0.hasPrefix("source-backup: eve/camera: the relay crashed 2 times in a row") }
             }, "\(told.notes)")
         await relay.terminate()
+    }
+
+    /// Returns what a server of a stream with sound says.
+    private static func stream() -> [UInt8] {
+        var peer = RTMPPeer()
+        var timestamp: UInt32 = 0
+        return peer.session() + peer.message(.audio, [0xAF, 0, 0x11, 0x90], stream: 1, on: 4)
+            + peer.sound([0xAF, 1, 0x21, 0x10], step: 21, count: 2, from: &timestamp)
+    }
+
+    private static func makeDirectory() throws -> URL {
+        let directory = FileManager.default.temporaryDirectory.appending(
+            path: "quarantine-\(UInt32.random(in: 0 ... .max))")
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        return directory
     }
 
     private final class RelayProcess {

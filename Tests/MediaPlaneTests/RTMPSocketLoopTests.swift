@@ -173,27 +173,8 @@ import Testing
     }
 
     private func firstEvent(trying addresses: [SocketAddress]) async -> String {
-        await withCheckedContinuation { continuation in
-            SocketLoop.shared.perform {
-                var answer: CheckedContinuation<String, Never>? = continuation
-                var keeper: TCPConnection?
-                let connection = TCPConnection(
-                    Destination(scheme: "rtmp", host: "h", port: 9, limits: nil), loop: .shared, timeout: 5
-                ) { event in
-                    let words: String? =
-                        switch event {
-                        case .connected: nil
-                        case .received(let bytes, _): "received \(Array(bytes))"
-                        case .ended(let fault): "ended \(fault?.words ?? "")"
-                        }
-                    guard let words else { return }
-                    keeper?.close()
-                    keeper = nil
-                    answer.take()?.resume(returning: words)
-                }
-                keeper = connection
-                connection.open(trying: addresses)
-            }
-        }
+        await TCPConnection.firstEvent(
+            of: Destination(scheme: "rtmp", host: "h", port: 9, limits: nil), timeout: 5
+        ) { $0.open(trying: addresses) }
     }
 }

@@ -131,23 +131,6 @@ import Testing
         let pps: [UInt8] = [0x68, 0xCE, 0x38, 0x80]
         let record: [UInt8] =
             [1, 0x42, 0xC0, 0x0A, 0xFF, 0xE1, 0, UInt8(sps.count)] + sps + [1, 0, UInt8(pps.count)] + pps
-        let time = MediaTime.seconds(20_000)
-        var tags = [
-            FLVTag(CodecConfiguration(track: .video, bytes: record), at: time, origin: .zero),
-            FLVTag(CodecConfiguration(track: .audio, bytes: [0x11, 0x90]), at: time, origin: .zero),
-        ]
-        for index in 0..<seconds * 20 {
-            let at = time + .milliseconds(index * 50)
-            let isIDR = index % 20 == 0
-            let payload: [UInt8] = [0, 0, 1, 0, isIDR ? 0x65 : 0x41] + [UInt8](repeating: 0xAA, count: 255)
-            tags.append(
-                FLVTag(EncodedFrame(track: .video, pts: at, dts: at, isIDR: isIDR, payload: payload), origin: .zero))
-            for part in 0..<2 {
-                let at = at + .milliseconds(part * 25)
-                tags.append(
-                    FLVTag(EncodedFrame(track: .audio, pts: at, dts: at, payload: [0x21, 1, 2]), origin: .zero))
-            }
-        }
-        return FLVTag.fileHeader + tags.flatMap(\.encoded)
+        return FLVTag.fileHeader + FLVTag.program(record, from: 20_000, seconds: seconds)
     }
 }
