@@ -86,6 +86,16 @@ import EncodedMedia
         }
     }
 
+    /// Deletes the room `a` and its task, as another process does.
+    private static func deleteRoom(from store: any TaskStore) async throws {
+        let room = try #require(try await store.room("a"))
+        let task = try #require(try await store.task("auto-a"))
+        let change = StoreChange(
+            room: .delete(id: "a", expected: room.version),
+            tasks: [.init(id: "auto-a", write: .delete(id: "auto-a", expected: task.version))])
+        #expect(try await store.commit(change) == .committed)
+    }
+
     /// The task ended while no service could tell its relay.
     @Test(.timeLimit(.minutes(4))) func theRelayOfADeletedTaskIsDrained() async throws {
         try await ControlStage.run { stage in
@@ -93,14 +103,7 @@ import EncodedMedia
             try await stage.client.published("a", user: "alice", url: "\(ControlStage.nowhere)/live/alice")
             try await stage.settled("auto-a")
             try await stage.kill()
-            try await stage.withStore { store in
-                let room = try #require(try await store.room("a"))
-                let task = try #require(try await store.task("auto-a"))
-                let change = StoreChange(
-                    room: .delete(id: "a", expected: room.version),
-                    tasks: [.init(id: "auto-a", write: .delete(id: "auto-a", expected: task.version))])
-                #expect(try await store.commit(change) == .committed)
-            }
+            try await stage.withStore(Self.deleteRoom(from:))
             #expect(stage.relays.count == 1)
             #expect(try await stage.start())
             try await waitUntil("the relay has ended") { stage.relays.isEmpty }
@@ -156,14 +159,7 @@ import EncodedMedia
             // The room ends while it has no relay.
             try await stage.kill()
             kill(try #require(stage.relays["auto-a"]?.first), SIGKILL)
-            try await stage.withStore { store in
-                let room = try #require(try await store.room("a"))
-                let task = try #require(try await store.task("auto-a"))
-                let change = StoreChange(
-                    room: .delete(id: "a", expected: room.version),
-                    tasks: [.init(id: "auto-a", write: .delete(id: "auto-a", expected: task.version))])
-                #expect(try await store.commit(change) == .committed)
-            }
+            try await stage.withStore(Self.deleteRoom(from:))
             #expect(try await stage.start())
             try await waitUntil("the clock is gone") { access(clock.path, F_OK) != 0 }
 

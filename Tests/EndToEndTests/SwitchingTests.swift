@@ -19,12 +19,9 @@ import Testing
             let guest = try await stage.record(stage.media.live("bob"), as: "guest")
             try await Task.sleep(for: .seconds(3))
             for _ in 0..<joins {
-                try await stage.join("bob")
-                try await stage.waitForOnAir("mix", users: ["alice", "bob"])
-                try await Task.sleep(for: .milliseconds(Int.random(in: 1200...2800, using: &random)))
-                try await stage.leave("bob")
-                try await stage.waitForOnAir("bypass")
-                try await Task.sleep(for: .milliseconds(Int.random(in: 1200...2800, using: &random)))
+                try await stage.mixAndReturn("alice", with: "bob") {
+                    .milliseconds(Int.random(in: 1200...2800, using: &random))
+                }
             }
             let report = try await stage.judge(viewer, expectedSwitches: 2 * joins)
             #expect(report.isWithinLimits, "seed \(random.seed)\n\(report.table)")
@@ -103,12 +100,9 @@ import Testing
                 let viewer = try await stage.watch()
                 try await Task.sleep(for: .seconds(2))
                 for _ in 0..<joinsOfAPart {
-                    try await stage.join("bob")
-                    try await stage.waitForOnAir("mix", users: ["alice", "bob"])
-                    try await Task.sleep(for: .milliseconds(Int.random(in: 600...1800, using: &random)))
-                    try await stage.leave("bob")
-                    try await stage.waitForOnAir("bypass")
-                    try await Task.sleep(for: .milliseconds(Int.random(in: 600...1800, using: &random)))
+                    try await stage.mixAndReturn("alice", with: "bob") {
+                        .milliseconds(Int.random(in: 600...1800, using: &random))
+                    }
                 }
                 let report = try await stage.judge(viewer, expectedSwitches: 2 * joinsOfAPart)
                 #expect(report.isWithinLimits, "seed \(random.seed), after \(seams.count) switches\n\(report.table)")

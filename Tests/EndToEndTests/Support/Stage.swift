@@ -210,27 +210,6 @@ final class Stage: Sendable {
         try await client.unpublished(room, user: user)
     }
 
-    /// Puts alice and bob, who publish small pictures, on air together.
-    @discardableResult
-    func openMix() async throws -> ServiceClient.TaskState {
-        for (name, id) in [("alice", 1), ("bob", 2)] {
-            try await publish(name, SyntheticPublisher(id: id, width: 360, height: 640, gopSeconds: 1))
-        }
-        try await open(host: "alice")
-        try await join("bob")
-        return try await waitForOnAir("mix", users: ["alice", "bob"])
-    }
-
-    /// Makes a guest join the host and leave again, each for two seconds on air: bypass → mix → bypass.
-    func mixAndReturn(_ host: String, with guest: String) async throws {
-        try await join(guest)
-        try await waitForOnAir("mix", users: [host, guest])
-        try await Task.sleep(for: .seconds(2))
-        try await leave(guest)
-        try await waitForOnAir("bypass")
-        try await Task.sleep(for: .seconds(2))
-    }
-
     /// Suspends until the program is of this kind and, in a mix, shows exactly these users.
     ///
     /// - Parameter name: Name of the task; `nil` for the room's own.
