@@ -1,23 +1,21 @@
+import Foundation
 import MixModel
 import RTMP
 
 /// Files: the program as MPEG-TS or FLV, its packets copied, written by a process of its own below `outputs.directory`.
-enum FileOutput: OutputKind {
+enum FileOutput: ProcessOutputKind {
     static let name = "file"
     static let scheme = "file://"
 
     static func takes(_ plan: PushDestination) -> Bool { plan.url.lowercased().hasPrefix(scheme) }
 
-    static func open(_ plan: PushDestination, in context: OutputContext) -> any ProgramOutput {
-        DestinationOutput(
-            plan, reach: context.reach, preamble: context.preamble,
-            onChange: { [report = context.report] in report(.changed) },
-            connect: { [worker = context.worker] url, _, _ in
-                _ = try OutputFileName(url)
-                return PushConnection(worker: worker, arguments: ["push", "--file"], isToldOfConnection: false) {
-                    PushSettings(url: url)
-                }
-            })
+    static func connection(
+        _ url: String, _ limits: Destination.Limits?, worker: URL, onKeyframeWanted: @escaping @Sendable () -> Void
+    ) throws(PullEnd) -> PushConnection {
+        _ = try OutputFileName(url)
+        return PushConnection(worker: worker, arguments: ["push", "--file"], isToldOfConnection: false) {
+            PushSettings(url: url)
+        }
     }
 }
 

@@ -3,23 +3,12 @@ import MixModel
 import RTMP
 
 /// SRT destinations: the program as MPEG-TS with copied packets, sent by its own process.
-enum SRTOutput: OutputKind {
+enum SRTOutput: ProcessOutputKind {
     static let name = "SRT"
     static let scheme = "srt://"
 
     static func takes(_ plan: PushDestination) -> Bool { plan.url.lowercased().hasPrefix(scheme) }
 
-    static func open(_ plan: PushDestination, in context: OutputContext) -> any ProgramOutput {
-        DestinationOutput(
-            plan, reach: context.reach, preamble: context.preamble,
-            onChange: { [report = context.report] in report(.changed) },
-            connect: { [worker = context.worker, report = context.report] url, limits, _ in
-                try connection(url, limits, worker: worker) { report(.keyframeWanted) }
-            })
-    }
-
-    /// Creates a connection.
-    /// - Throws: `PullEnd` of kind `.badURL` if no attempt can succeed.
     static func connection(
         _ url: String, _ limits: Destination.Limits?, worker: URL,
         onKeyframeWanted: @escaping @Sendable () -> Void = {}

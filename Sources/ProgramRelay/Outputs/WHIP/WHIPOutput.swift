@@ -4,7 +4,7 @@ import RTMP
 
 /// Destinations over WebRTC: a separate process sends the program to a WHIP server, with H.264 untouched and the audio
 /// as Opus.
-enum WHIPOutput: OutputKind {
+enum WHIPOutput: ProcessOutputKind {
     static let name = "WHIP"
     /// Longest wait in seconds for the server's machine to accept a connection.
     private static let patience = 5
@@ -14,17 +14,6 @@ enum WHIPOutput: OutputKind {
         return WHIPAddress.schemes.contains { url.hasPrefix("\($0)://") }
     }
 
-    static func open(_ plan: PushDestination, in context: OutputContext) -> any ProgramOutput {
-        DestinationOutput(
-            plan, reach: context.reach, preamble: context.preamble,
-            onChange: { [report = context.report] in report(.changed) },
-            connect: { [worker = context.worker, report = context.report] url, limits, _ in
-                try connection(url, limits, worker: worker) { report(.keyframeWanted) }
-            })
-    }
-
-    /// Creates a connection.
-    /// - Throws: `PullEnd` of kind `.badURL` if no attempt can succeed.
     static func connection(
         _ url: String, _ limits: Destination.Limits?, worker: URL,
         onKeyframeWanted: @escaping @Sendable () -> Void = {}
