@@ -9,13 +9,8 @@ import Testing
 
     @Test(.timeLimit(.minutes(12))) func layoutsChangeOnAirWithoutAMissingFrame() async throws {
         try await Stage.run { stage in
-            try await stage.publish("alice", SyntheticPublisher(id: 1))
-            try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
-            try await stage.open(host: "alice")
-            let viewer = try await stage.watch()
-            try await viewer.receive(pictures: 60)
-            try await stage.join("bob")
-            var panes = try await stage.waitForOnAir("mix", users: ["alice", "bob"]).panes
+            let (viewer, first) = try await stage.openWatchedMix()
+            var panes = first
             let mixer = try stage.mixer()
             try await Task.sleep(for: .seconds(1))
 

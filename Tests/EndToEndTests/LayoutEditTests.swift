@@ -24,13 +24,8 @@ import Testing
         try await Stage.run(layout: "edited") { stage in
             let file = stage.layouts.appendingPathComponent("edited.json")
             try Self.layout(host: 50, guest: 40).write(to: file, atomically: true, encoding: .utf8)
-            try await stage.publish("alice", SyntheticPublisher(id: 1))
-            try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
-            try await stage.open(host: "alice")
-            let viewer = try await stage.watch()
-            try await viewer.receive(pictures: 60)
-            try await stage.join("bob")
-            var panes = try await stage.waitForOnAir("mix", users: ["alice", "bob"]).panes
+            let (viewer, first) = try await stage.openWatchedMix()
+            var panes = first
             let mixer = try stage.mixer()
             try await Task.sleep(for: .seconds(1))
 

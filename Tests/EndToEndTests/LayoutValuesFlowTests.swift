@@ -33,14 +33,8 @@ import Testing
     @Test(.timeLimit(.minutes(15))) func aScoreAndACommentComeIntoThePictureWithoutAMissingFrame() async throws {
         try await Stage.run(layout: "board") { stage in
             try stage.save(layout: Self.board, as: "board")
-            try await stage.publish("alice", SyntheticPublisher(id: 1))
-            try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
             try await stage.waitForLayout("board")
-            try await stage.open(host: "alice")
-            let viewer = try await stage.watch()
-            try await viewer.receive(pictures: 60)
-            try await stage.join("bob")
-            try await stage.waitForOnAir("mix", users: ["alice", "bob"])
+            let (viewer, _) = try await stage.openWatchedMix()
             let (mixer, relay) = (try stage.mixer(), try stage.relay())
             try await viewer.receive(pictures: 60)
 

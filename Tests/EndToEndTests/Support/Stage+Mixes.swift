@@ -13,6 +13,21 @@ extension Stage {
         return try await waitForOnAir("mix", users: ["alice", "bob"])
     }
 
+    /// Puts alice on air, and then bob beside her.
+    ///
+    /// - Returns: A viewer who has received some pictures of alice alone, and the panes of the mix.
+    func openWatchedMix() async throws -> (
+        viewer: ProbeRecorder, panes: Set<ServiceClient.TaskState.SceneState.Pane>
+    ) {
+        try await publish("alice", SyntheticPublisher(id: 1))
+        try await publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
+        try await open(host: "alice")
+        let viewer = try await watch()
+        try await viewer.receive(pictures: 60)
+        try await join("bob")
+        return (viewer, try await waitForOnAir("mix", users: ["alice", "bob"]).panes)
+    }
+
     /// Makes a guest join the host and leave again: bypass → mix → bypass.
     ///
     /// - Parameter time: Returns how long the mix, and then the bypass, is on air.
