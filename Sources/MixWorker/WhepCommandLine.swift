@@ -8,7 +8,8 @@ struct WhepCommandLine: AsyncParsableCommand {
         abstract: "Plays one stream to viewers over WebRTC.",
         discussion: """
             Started by mixorchestrator for each stream that is watched over WHEP; receives the viewers' offers over the \
-            socket and returns the answers. Reads a program from its relay, or a publisher's stream from the ingest. \
+            socket and returns the answers. Reads a program from its relay, or a publisher's stream from the ingest or \
+            over RTMP from another server. \
             Forwards H.264 untouched and transcodes AAC to Opus, once for all viewers. Exits when the stream has been \
             missing for too long, after --orphan-timeout without an orchestrator, and on SIGTERM.
             """)

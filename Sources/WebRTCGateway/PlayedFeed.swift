@@ -1,8 +1,10 @@
 import MediaFormats
 import MixModel
 import RTMP
+import TextFormats
 
-/// The connection from which a worker reads the stream that it plays: to a program's relay, or to the ingest.
+/// The connection from which a worker reads the stream that it plays: to a program's relay, to the ingest, or to another
+/// server.
 ///
 /// `@unchecked Sendable`: all state belongs to the socket loop, and every method must be called there.
 final class PlayedFeed: @unchecked Sendable {
@@ -27,6 +29,8 @@ final class PlayedFeed: @unchecked Sendable {
     private let onEvent: (Event) -> Void
     private var program: ProgramFeed?
     private var session: RTMPSession?
+    /// Removes the secrets of the session's URL from texts.
+    private var redaction = URLRedaction("")
 
     /// - Parameter onEvent: Called on the loop, never from within `dial()`.
     init(_ origin: PlayOrigin, onEvent: @escaping (Event) -> Void) {
@@ -39,7 +43,11 @@ final class PlayedFeed: @unchecked Sendable {
         close()
         switch origin {
         case .program(let socket, let detour): readProgram(socket, detour)
-        case .publisher(let url): play(url)
+        // The ingest says when a publisher is gone.
+        case .publisher(let url): play(url, within: nil, timeouts: .init(step: 10, idle: 0))
+        case .server(let url, let reach):
+            let limits = reach.map { Destination.Limits(reach: $0, setting: "sources.allow") }
+            play(url, within: limits, timeouts: .init())
         }
     }
 
@@ -79,13 +87,15 @@ final class PlayedFeed: @unchecked Sendable {
         feed.open()
     }
 
-    private func play(_ url: String) {
+    /// - Parameter limits: Addresses to which the connection may go; `nil` allows any.
+    private func play(_ url: String, within limits: Destination.Limits?, timeouts: RTMPSession.Timeouts) {
+        redaction = URLRedaction(url)
         let address: RTMPAddress
         do throws(RTMPError) { address = try RTMPAddress(url) } catch {
-            let words = "\(error)"
+            let words = redaction.clean("\(error)")
             return SocketLoop.shared.perform { [weak self] in self?.onEvent(.ended(words: words)) }
         }
-        let session = RTMPSession(.play, address, limits: nil, timeouts: .init(step: 10, idle: 0)) {
+        let session = RTMPSession(.play, address, limits: limits, timeouts: timeouts) {
             [weak self] event in self?.take(event)
         }
         self.session = session
@@ -105,7 +115,7 @@ final class PlayedFeed: @unchecked Sendable {
         case .acknowledged, .keyframeRequested, .takesKeyframeRequests: break
         case .ended(let fault):
             session = nil
-            onEvent(.ended(words: fault.words))
+            onEvent(.ended(words: redaction.clean(fault.words)))
         }
     }
 }

@@ -7,6 +7,7 @@ import MediaFormats
 import MixModel
 import TestSupport
 import Testing
+import TextFormats
 import WebRTCSupport
 
 @testable import RTMP
@@ -257,6 +258,25 @@ import WebRTCSupport
         stage.whep.send(.terminate)
         #expect(stage.whep.process.waitForExit() == .status(0))
         await stage.stop()
+    }
+
+    /// A stream at another server is played within the allowed addresses, here those of another ingest.
+    @Test func aStreamOfAnotherServerIsPlayedWithinReach() async throws {
+        let ingest = try await IngestRig.start()
+        defer { ingest.stop() }
+        try ingest.publish("alice")
+        let url = ingest.pullURL("alice")
+        let whep = try await WhepRig.start(.server(url: url, reach: .loopback))
+        let refused = try await WhepRig.start(.server(url: url, reach: Reach(places: [])), patience: 3)
+        let (viewer, _, _) = try await whep.watch("viewer", hasAudio: false)
+        #expect(try await outputEventually { viewer.pictures.count > 30 }, "\(whep.log)")
+        #expect(viewer.pictures.first?.isIDR ?? false)
+        #expect(try await outputEventually { refused.failure?.contains("sources.allow") ?? false }, "\(refused.log)")
+        #expect(refused.process.waitForExit() == .status(0))
+        for text in [refused.failure ?? "", refused.log, whep.log] { #expect(!text.contains("relay=")) }
+        await viewer.stop()
+        refused.stop()
+        whep.stop()
     }
 
     @Test func aWorkerWithoutAServiceEnds() async throws {

@@ -1,6 +1,7 @@
 import Foundation
 import MixModel
 import Testing
+import TextFormats
 
 /// Messages between workers and the service about programs of other nodes.
 @Suite struct ProgramRequestTests {
@@ -44,5 +45,15 @@ import Testing
                 == .allowProgram(request: 1, session: "s", task: "auto-demo", socket: "/s"))
         let origin = PlayOrigin.program(socket: "/s", detour: Self.detour)
         #expect(try JSONDecoder().decode(PlayOrigin.self, from: JSONEncoder().encode(origin)) == origin)
+    }
+
+    @Test func originsAtOtherServersAreReadAsWritten() throws {
+        for reach in [nil, Reach.loopback] {
+            let origin = PlayOrigin.server(url: "rtmp://media.example/live/a?k=\"", reach: reach)
+            #expect(try JSONDecoder().decode(PlayOrigin.self, from: JSONEncoder().encode(origin)) == origin)
+        }
+        #expect(["rtmp://h/a/b", "RTMPS://h/a/b"].allSatisfy(PlayOrigin.plays))
+        let others = ["http://h/a.flv", "rtmpt://h/a/b", "rtmp:/h", "", "://", "rtsp://h/rtmp://a"]
+        #expect(others.filter(PlayOrigin.plays) == [])
     }
 }

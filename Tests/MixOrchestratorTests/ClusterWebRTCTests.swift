@@ -192,6 +192,7 @@ import Testing
                 case .publisher(let url):
                     let origin = "rtmp://\(place.text)/relay/default/demo/alice/camera?relay="
                     #expect(id == "q" && url.hasPrefix(origin), "\(url)")
+                case .server(let url, _): Issue.record("a stream of the cluster is pulled as another server's: \(url)")
                 }
             }
             #expect(workers("whep", of: b, directory) == 2)

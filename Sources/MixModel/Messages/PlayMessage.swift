@@ -1,3 +1,5 @@
+import TextFormats
+
 /// A message from the orchestrator to a worker that sends one stream to viewers over WebRTC: one JSON object per line
 /// on the worker's Unix socket.
 ///
@@ -77,6 +79,20 @@ public enum PlayOrigin: Hashable, Codable, Sendable {
     ///
     /// - Parameter url: RTMP URL to play. Contains a code.
     case publisher(url: String)
+    /// A stream at another server.
+    ///
+    /// - Parameters:
+    ///   - url: RTMP or RTMPS URL to play. May contain a secret.
+    ///   - reach: Addresses to which the worker may connect; `nil` allows any.
+    case server(url: String, reach: Reach?)
+
+    /// Returns whether a worker can play the stream at a pull URL, which it does over RTMP or RTMPS.
+    ///
+    /// The worker may not start other processes, which pulls of all other kinds need for demuxing or transcoding.
+    public static func plays(_ url: String) -> Bool {
+        guard let end = url.firstRange(of: "://")?.lowerBound else { return false }
+        return ["rtmp", "rtmps"].contains(url[..<end].lowercased())
+    }
 }
 
 /// A viewer of a stream.

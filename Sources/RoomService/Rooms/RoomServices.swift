@@ -101,7 +101,7 @@ package final class RoomServices: Sendable {
 
 extension RoomServices: PlanningFacts {
     /// The addresses from which relays may pull: those that the operator allows, and the ingests of all nodes.
-    private var reachOfSources: Reach? {
+    var reachOfSources: Reach? {
         guard let homes else { return sourceReach }
         return sourceReach?.adding(homes.ingestPlaces.map(\.reach))
     }

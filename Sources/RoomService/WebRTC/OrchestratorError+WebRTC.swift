@@ -87,9 +87,15 @@ extension OrchestratorError {
 
     static func comesFromElsewhere(_ names: StreamNames) -> OrchestratorError {
         OrchestratorError(
-            .invalid, "stream-elsewhere", "The participant's stream does not come to this service",
-            detail: "\(names.user) is pulled from another server: play the stream there, or the program of the room",
-            field: "user", expected: "a participant who publishes over WHIP, WCS or to the ingest")
+            .invalid, "stream-elsewhere", "The participant's stream cannot be played alone",
+            detail: "\(names.user) is pulled from another server, and not over RTMP: play the program of the room",
+            field: "user", expected: "a participant who publishes to this service, or at an rtmp:// or rtmps:// URL")
+    }
+
+    static func tooManyPulled(_ limit: Int) -> OrchestratorError {
+        OrchestratorError(
+            .unavailable, "webrtc-full", "Too many streams of other servers are played over WebRTC",
+            detail: "the limit is \(limit) at a time: play the program of the room", retryAfter: 10)
     }
 
     /// - Parameter task: The requested task, if any.

@@ -1,6 +1,8 @@
+import Crypto
 import EventSubscription
 import Foundation
 import MixModel
+import TextFormats
 
 /// A client's request to watch over WebRTC, through any interface.
 package struct WebRTCViewWish: Sendable {
@@ -43,10 +45,13 @@ package struct WebRTCViewerLimits: Hashable, Sendable {
     package var all: Int
     /// Maximum number from one address, which may be a proxy's.
     package var perAddress: Int
+    /// Maximum number of streams of other servers that are played at a time. Each is one connection for all its viewers.
+    package var servers: Int
 
-    package init(all: Int = 64, perAddress: Int = 64) {
+    package init(all: Int = 64, perAddress: Int = 64, servers: Int = 16) {
         self.all = all
         self.perAddress = perAddress
+        self.servers = servers
     }
 }
 
@@ -54,14 +59,28 @@ package struct WebRTCViewerLimits: Hashable, Sendable {
 enum PlayedStream: Hashable, Sendable {
     case program(TaskID)
     case publisher(IngestStreamKey)
+    /// A participant's stream at another server.
+    ///
+    /// - Parameter mark: Distinguishes the stream from one that the participant publishes elsewhere later.
+    case server(IngestStreamKey, mark: String)
 
     private static let program = "program "
     private static let publisher = "publisher "
+    private static let server = "server "
+
+    /// Returns the mark of a URL, which does not reveal it.
+    static func mark(of url: String) -> String {
+        Hexadecimal.text(SHA256.hash(data: Array(url.utf8)).prefix(16))
+    }
+
+    /// Whether the stream is pulled from another server.
+    var isAtServer: Bool { if case .server(_, mark: _) = self { true } else { false } }
 
     var text: String {
         switch self {
         case .program(let task): Self.program + task.rawValue
         case .publisher(let key): Self.publisher + key.text
+        case .server(let key, let mark): Self.server + mark + " " + key.text
         }
     }
 
@@ -73,6 +92,11 @@ enum PlayedStream: Hashable, Sendable {
             let key = IngestStreamKey(String(text.dropFirst(Self.publisher.count)))
         {
             self = .publisher(key)
+        } else if text.startsInUTF8(with: Self.server),
+            let parts = text.dropFirst(Self.server.count).splitAtFirst(" "),
+            let key = IngestStreamKey(String(parts.tail))
+        {
+            self = .server(key, mark: String(parts.head))
         } else {
             return nil
         }
@@ -81,7 +105,7 @@ enum PlayedStream: Hashable, Sendable {
     var app: AppID {
         switch self {
         case .program(let task): task.app
-        case .publisher(let key): key.names.room.app
+        case .publisher(let key), .server(let key, _): key.names.room.app
         }
     }
 }

@@ -218,10 +218,14 @@ package final class WebRTCViewers: Service {
             let key = IngestStreamKey(names)
             let isOwn = configuration.ingest.map { url.hasSameUTF8(as: key.url(of: $0.rules, secret: $0.secret)) }
             // A stream at another node's ingest is played from there.
-            guard isOwn == true || key.isStream(url, at: registry.services.homes?.ingestPlaces ?? []) else {
-                throw .comesFromElsewhere(names)
+            if isOwn == true || key.isStream(url, at: registry.services.homes?.ingestPlaces ?? []) {
+                return (.publisher(key), .publisher(url: url))
             }
-            return (.publisher(key), .publisher(url: url))
+            guard PlayOrigin.plays(url) else { throw .comesFromElsewhere(names) }
+            return (
+                .server(key, mark: PlayedStream.mark(of: url)),
+                .server(url: url, reach: registry.services.reachOfSources)
+            )
         }
     }
 
@@ -258,6 +262,8 @@ package final class WebRTCViewers: Service {
             if let running {
                 player = running.player
             } else {
+                let pulled = state.players.values.count(where: { $0.stream?.isAtServer ?? false })
+                if stream.isAtServer, pulled >= limits.servers { return .failure(.tooManyPulled(limits.servers)) }
                 player = self.player(WebRTCFiles.newPlayID(), source: source())
                 state.players[player.id] = Player(player: player, stream: stream)
                 guard case .enqueued = start.yield(player) else { return .failure(.stopping) }

@@ -64,6 +64,21 @@ extension Bench {
         }
     }
 
+    private static func publish(_ user: String, at url: String, to bench: Bench) async throws {
+        let event = #"{"type":"stream.published","user":"\#(user)","url":"\#(url)"}"#
+        let answer = try await bench.call(.post, "/v1/rooms/demo/events", event)
+        #expect(answer.status == 202, "\(answer.text)")
+    }
+
+    /// Returns the stream that the last worker was told to play.
+    private static func lastSource(_ directory: String) throws -> PlaySource {
+        let line = try #require(ScriptedWHIPWorker.told(in: directory).last { $0.hasPrefix("{\"play\"") })
+        guard case .play(let source) = try JSONDecoder().decode(PlayCommand.self, from: Data(line.utf8)) else {
+            throw TimedOut()
+        }
+        return source
+    }
+
     private static func commands(_ directory: String) -> [String] {
         ScriptedWHIPWorker.told(in: directory).map { String($0.prefix { $0 != ":" && $0 != " " }) }
     }
@@ -124,9 +139,6 @@ extension Bench {
 
     @Test func participantsArePlayedFromTheIngest() async throws {
         try await withWHEP { bench in
-            let elsewhere = try await Self.watch(bench, "/whep/demo/alice")
-            #expect(elsewhere.status == 422, "\(elsewhere.text)")
-            #expect(try elsewhere.value("type") == "urn:mixorchestrator:problem:stream-elsewhere")
             try await bench.publishToIngest("bob")
             let bob = try await Self.watch(bench, "/whep/demo/bob/screen")
             #expect(bob.status == 201, "\(bob.text)")
@@ -145,6 +157,65 @@ extension Bench {
                 let answer = try await Self.watch(bench, missing)
                 #expect(answer.status == 404, "\(missing): \(answer.text)")
             }
+        }
+    }
+
+    /// A stream at another server is pulled from there, within the addresses from which relays may pull.
+    @Test func streamsOfOtherServersArePlayed() async throws {
+        try await withWHEP { bench in
+            let answer = try await Self.watch(bench, "/whep/demo/alice")
+            #expect(answer.status == 201, "\(answer.text)")
+            let plan = try await bench.plan { $0.mode == .bypass("alice/camera") }
+            let source = try Self.lastSource(bench.directory)
+            let reach = try #require(plan.sourceReach)
+            #expect(source.origin == .server(url: "rtmp://127.0.0.1/live/alice", reach: reach))
+            // The name of the stream is not secret; its URL may be.
+            #expect(!source.stream.contains("/live/"))
+            // Viewers share the connection.
+            #expect(try await Self.watch(bench, "/whep/demo/alice").status == 201)
+            #expect(Self.commands(bench.directory).count { $0 == "{\"play\"" } == 1)
+            #expect(try await bench.call(.get, "/v1/rooms/demo").value("viewers") == "0")
+            // They do not get what she publishes elsewhere later; new ones do.
+            try await Self.publish("alice", at: "rtmp://127.0.0.1/live/other", to: bench)
+            #expect(try await Self.watch(bench, "/whep/demo/alice").status == 201)
+            #expect(
+                try Self.lastSource(bench.directory).origin == .server(url: "rtmp://127.0.0.1/live/other", reach: reach)
+            )
+        }
+    }
+
+    /// Only RTMP needs no other process, which a viewers' worker may not start.
+    @Test func streamsThatCannotBePlayedAloneAreExplained() async throws {
+        try await withWHEP { bench in
+            try await Self.publish("dave", at: "http://127.0.0.1/live/dave.flv", to: bench)
+            let answer = try await Self.watch(bench, "/whep/demo/dave")
+            #expect(answer.status == 422, "\(answer.text)")
+            #expect(answer.headers[.contentType]?.hasPrefix("application/problem+json") == true)
+            #expect(try answer.value("type") == "urn:mixorchestrator:problem:stream-elsewhere")
+            #expect(try answer.value("field") == "user")
+            #expect(try answer.value("detail")?.contains("not over RTMP: play the program of the room") == true)
+            #expect(!answer.text.contains("dave.flv"))
+            #expect(Self.commands(bench.directory) == [])
+        }
+    }
+
+    @Test func streamsOfOtherServersAreLimited() async throws {
+        try await withWHEP { bench in
+            let limit = WebRTCViewerLimits().servers
+            for number in 0...limit {
+                try await Self.publish("guest\(number)", at: "rtmp://127.0.0.1/live/\(number)", to: bench)
+            }
+            for number in 0..<limit {
+                let answer = try await Self.watch(bench, "/whep/demo/guest\(number)")
+                #expect(answer.status == 201, "\(number): \(answer.text)")
+            }
+            let refused = try await Self.watch(bench, "/whep/demo/guest\(limit)")
+            #expect(refused.status == 503 && refused.headers[.retryAfter] == "10", "\(refused.text)")
+            #expect(try refused.value("detail")?.hasPrefix("the limit is \(limit) at a time") == true)
+            // Streams that are there already, and those of the ingest, are played.
+            #expect(try await Self.watch(bench, "/whep/demo/guest0").status == 201)
+            try await bench.publishToIngest("bob")
+            #expect(try await Self.watch(bench, "/whep/demo/bob").status == 201)
         }
     }
 
