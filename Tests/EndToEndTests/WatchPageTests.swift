@@ -108,6 +108,46 @@ struct WatchPageTests {
         }
     }
 
+    /// A click on a name opens a card, whose button plays that participant alone over WebRTC, also one whose stream lies
+    /// on another server. The page shows display names, and the way back leads to the program.
+    @Test(.timeLimit(.minutes(10))) func aParticipantIsWatchedAlone() async throws {
+        try await Stage.run(environment: ["MIXORCHESTRATOR_WEBRTC_WHEP": "on"]) { stage in
+            try await Self.publish("alice", 1, on: stage)
+            // Neither alice nor the program has this size.
+            try await stage.publish("bob", SyntheticPublisher(id: 2, width: 480, height: 640, gopSeconds: 1))
+            try await stage.open(host: "alice")
+            let name = "Bob <b>B.</b>"
+            let joined = try await stage.client.request(
+                "POST", "/v1/rooms/\(stage.room)/events",
+                json: #"{"type": "participant.joined", "user": "bob", "name": "\#(name)"}"#)
+            #expect(joined.status == 202, "\(joined.text)")
+            try await stage.join("bob")
+            try await stage.waitForOnAir("mix", users: ["alice", "bob"])
+            let page = try await Self.open(stage)
+            try await page.wait(for: Self.plays)
+            try await page.wait(for: "\(Self.names).map(one => one.textContent).sort().join() === '\(name),alice'")
+            let people = "document.querySelector('#people').textContent"
+            try await page.wait(
+                for: "['alice and \(name)', '\(name) and alice'].some(two => \(people) === `On air: ${two}`)")
+
+            try await page.pointAndClick("\(Self.names).find(one => one.textContent === '\(name)')")
+            let buttons = "[...document.querySelectorAll('#names .card:not([hidden]) button:not([hidden])')]"
+            try await page.pointAndClick("\(buttons).find(one => one.textContent === 'Watch only \(name)')")
+            try await page.wait(for: "\(Self.player).video.videoWidth === 480 && \(Self.player).state === 'playing'")
+            let shown: [String] = try await page.evaluate(
+                "[location.hash, \(Self.player).getAttribute('whep'), document.querySelector('#room').textContent]")
+            #expect(shown == ["#user=bob", "/whep/\(stage.room)/bob", "\(name) in \(stage.room)"])
+            let pictures: Int = try await page.evaluate("\(Self.player).figures.presented")
+            try await page.wait(for: "\(Self.player).figures.presented > \(pictures + 20)")
+
+            try await page.pointAndClick("document.querySelector('#back')")
+            try await page.wait(for: "\(Self.player).video.videoWidth === 720 && \(Self.player).state === 'playing'")
+            try await page.wait(for: "\(Self.names).length === 2 && location.hash === ''")
+            #expect(await page.complaints == [])
+            await page.close()
+        }
+    }
+
     /// When the stream stops for a while, the page says that it waits, and the player reports the length of the
     /// interruption once the stream goes on.
     @Test(.timeLimit(.minutes(8))) func aStallIsReported() async throws {

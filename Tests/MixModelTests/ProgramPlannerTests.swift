@@ -48,6 +48,20 @@ import Testing
         #expect(program.scene.sound.levels.map(\.source) == ["anna/audio", "bert/audio"])
     }
 
+    /// Players get the names of everyone who is seen or heard, whatever the program consists of.
+    @Test func sourcesHaveTheNamesOfTheirPublishers() {
+        var bench = Bench()
+        _ = bench.tell(.participantJoined(user: "anna", role: .host, name: "Anna Berg"))
+        _ = bench.publish("anna")
+        _ = bench.publish("bert", .audio)
+        #expect(program(of: bench).sources.map(\.name) == ["Anna Berg", nil])
+        let bert = SourceSelection(user: "bert")
+        bench.room.settings.program = ProgramSettings(composition: .single(bert))
+        #expect(program(of: bench).sources.map(\.name) == [nil])
+        _ = bench.tell(.participantJoined(user: "bert", role: nil, name: "Bert Cramer"))
+        #expect(program(of: bench).sources.map(\.name) == ["Bert Cramer"])
+    }
+
     /// A name that only the room knows changes the text on a card, but not its look.
     @Test func namedCardsKeepTheirLook() throws {
         var bench = Bench()

@@ -11,6 +11,8 @@ import Testing
     private struct Read: Decodable, Equatable {
         struct Region: Decodable, Equatable {
             var uid: String
+            var name: String?
+            var alone: Bool?
             var volume: Int?
             var x, w: Int
         }
@@ -38,10 +40,12 @@ import Testing
     }
 
     private static func note(
-        _ picture: SEILayout.Picture, in layout: inout ViewerLayout, volumes: [SourceID: Int]? = nil,
-        at timestamp: UInt32 = 0, isEntry: Bool = true
+        _ picture: SEILayout.Picture, in layout: inout ViewerLayout, people: [SourceID: SEILayout.Person] = [:],
+        volumes: [SourceID: Int]? = nil, at timestamp: UInt32 = 0, isEntry: Bool = true
     ) -> FLVTag? {
-        layout.note(picture, volumes: volumes, at: timestamp, isEntry: isEntry, wallClock: { 1_700_000_000_123 })
+        layout.note(
+            picture, people: people, volumes: volumes, at: timestamp, isEntry: isEntry, wallClock: { 1_700_000_000_123 }
+        )
     }
 
     @Test func aChangeIsToldOnce() throws {
@@ -89,6 +93,43 @@ import Testing
         #expect(Self.note(same, in: &layout, volumes: ["alice/camera": 90]) == nil)
         let silent = Self.note(same, in: &layout)
         #expect(try Self.read(silent).regions.map(\.volume) == [nil, nil], "an old volume would stay")
+    }
+
+    /// A name is told when it changes, also that of a participant who is alone or only heard.
+    @Test func namesAreTold() throws {
+        var layout = ViewerLayout()
+        let first = Self.note(Self.alone, in: &layout, people: ["alice/camera": .init()])
+        #expect(try Self.read(first).regions.map(\.name) == [nil])
+        let named: [SourceID: SEILayout.Person] = ["alice/camera": .init(name: "Alice A.")]
+        let second = Self.note(Self.alone, in: &layout, people: named, isEntry: false)
+        #expect(try Self.read(second).regions.map(\.name) == ["Alice A."])
+        #expect(Self.note(Self.alone, in: &layout, people: named) == nil)
+        let others: [SourceID: SEILayout.Person] = ["alice/camera": .init(name: "Alice A."), "zoe/camera": .init()]
+        #expect(Self.note(Self.alone, in: &layout, people: others) == nil, "she is not in the picture")
+
+        var scene = Scene(
+            canvas: .portrait,
+            panes: [
+                Pane(source: "alice/camera", user: "alice", x: 0, y: 0, width: 10, height: 10),
+                Pane(
+                    source: "carol/camera", user: "carol", x: 10, y: 0, width: 10, height: 10, isLive: false,
+                    card: Card(name: "Carol C.", user: "carol")),
+            ])
+        scene.sound = SceneSound(levels: [.init(source: "alice/camera"), .init(source: "bob/audio")])
+        let long = String(repeating: "ü", count: 200)
+        let mix = Self.note(
+            .mix(scene), in: &layout,
+            people: [
+                "alice/camera": .init(name: "alice"), "bob/audio": .init(name: long, isPlayable: false),
+                "dora/camera": .init(name: "Dora"),
+            ])
+        let regions = try Self.read(mix).regions
+        #expect(regions.map(\.uid) == ["alice", "carol", "bob"])
+        let shortened = String(repeating: "ü", count: 46) + "…"
+        #expect(shortened.utf8.count == 95 && SEILayout.longestName == 96)
+        #expect(regions.map(\.name) == [nil, "Carol C.", shortened])
+        // carol has no stream now.
+        #expect(regions.map(\.alone) == [nil, false, false])
     }
 
     @Test func aCrowdIsCutOff() throws {

@@ -1,9 +1,22 @@
 // Shows participants' names over the picture, at the regions of the program's layout (canvas and regions in pixels).
 
-/** @typedef {{uid: string, stream: string, room?: string, volume?: number, x: number, y: number, w: number, h: number}} Region */
+/**
+ * @typedef {object} Region `name`: the display name, if it is not `uid`. `alone`: false if the service cannot play the stream alone.
+ * @property {string} uid @property {string} stream @property {string} [room] @property {string} [name] @property {boolean} [alone]
+ * @property {number} [volume] @property {number} x @property {number} y @property {number} w @property {number} h
+ */
 
 /** The least volume at which a participant counts as speaking, 0…255. */
 const SPEAKING = 24;
+/** The longest name that is shown, in bytes of UTF-8. A layout may also come from a publisher's own encoder. */
+const LONGEST = 96;
+
+/** Returns a participant's display name, otherwise the identifier. @param {Region} region */
+export function nameOf({ name, uid }) {
+  const text = typeof name === "string" && name.trim() ? name : String(uid);
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(LONGEST));
+  return read < text.length ? `${text.slice(0, read)}…` : text;
+}
 
 /**
  * Returns the place of a region of the canvas in a box that shows the whole picture.
@@ -50,7 +63,7 @@ export class Names {
       let part = this.#parts.get(key);
       if (!part) this.#parts.set(key, part = this.#make(key));
       part.region = region;
-      part.name.textContent = region.stream === "screen" ? `${region.uid} (screen)` : region.uid;
+      part.name.textContent = region.stream === "screen" ? `${nameOf(region)} (screen)` : nameOf(region);
       part.pane.className = at ? "pane" : "";
       part.pane.classList.toggle("speaking", Boolean(at) && regions.length > 1 && (region.volume ?? 0) >= SPEAKING);
       for (const side of ["left", "top", "width", "height"]) part.pane.style[side] = at ? `${at[side]}px` : "";
@@ -85,7 +98,7 @@ export class Names {
       region.room ? `from room ${region.room}` : ""].filter(Boolean).join(" ");
     level.hidden = region.volume === undefined;
     level.value = region.volume ?? 0;
-    alone.hidden = Boolean(region.room);
-    alone.textContent = `Watch only ${region.uid}`;
+    alone.hidden = Boolean(region.room) || region.alone === false;
+    alone.textContent = `Watch only ${nameOf(region)}`;
   }
 }

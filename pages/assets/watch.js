@@ -6,7 +6,7 @@
 import { isOpen, pauseBefore } from "./chat.js";
 import "./player.js";
 import { placeOf, withWord } from "./page-room.js";
-import { Names, listed } from "./watch-names.js";
+import { Names, listed, nameOf } from "./watch-names.js";
 
 /** The interval at which the number of viewers is read, in ms. */
 const COUNTING = 15000;
@@ -19,14 +19,17 @@ const storage = {
   set: (key, value) => { try { localStorage.setItem(key, value); } catch { /* private windows */ } },
 };
 const words = () => new URLSearchParams(location.hash.slice(1));
+/** Display names by identifier, as in the last layout. */
+let called = new Map();
 
 /** Plays the program or participant that the address names. */
 function tune() {
   const user = words().get("user");
   // The first of two names after /whep is a room; programs of other apps are played next to their HTTP-FLV.
   const whep = user ? `/whep${path}/${encodeURIComponent(user)}` : app ? `/live${path}.whep` : `/whep${path}`;
-  document.title = `${user ?? room} – live`;
-  if (at("room")) at("room").textContent = user ? `${user} in ${room}` : room;
+  const name = called.get(user) ?? user;
+  document.title = `${name ?? room} – live`;
+  if (at("room")) at("room").textContent = user ? `${name} in ${room}` : room;
   if (at("back")) at("back").hidden = !user;
   tellPeople(null);
   if (user || words().has("webrtc")) player.setAttribute("whep", root + whep + query);
@@ -35,8 +38,9 @@ function tune() {
 }
 
 function tellPeople(layout) {
-  const people = [...new Set((layout?.regions ?? []).map(region => region.uid))];
-  const text = people.length ? `On air: ${listed(people)}` : "";
+  const people = new Map((layout?.regions ?? []).slice(0, 64).map(region => [region.uid, nameOf(region)]));
+  if (people.size) called = people;
+  const text = people.size ? `On air: ${listed([...people.values()])}` : "";
   if (at("people") && at("people").textContent !== text) at("people").textContent = text;
 }
 

@@ -49,6 +49,7 @@ extension PlannedSource: DocumentWritable {
             source.field("tracks", ifPresent: tracks?.rawValue)
             source.field("backup", ifPresent: backup)
             source.field("muted", ifPresent: muted)
+            source.field("name", ifPresent: name)
         }
     }
 }

@@ -106,13 +106,16 @@ public struct PlannedSource: Hashable, Codable, Sendable {
     public var backup: String?
     /// Whether viewers get silence in place of the source's audio, even in a bypass. `nil` means false.
     public var muted: Bool?
+    /// Display name of the participant, for players; `nil` if there is none.
+    public var name: String?
 
     public init(
         id: SourceID, url: String, audio: Bool = true, video: Bool = true, tracks: SourceSelection.Tracks? = nil,
-        backup: String? = nil, muted: Bool? = nil
+        backup: String? = nil, muted: Bool? = nil, name: String? = nil
     ) {
         self.backup = backup
         self.muted = muted
+        self.name = name
         self.id = id
         self.url = url
         self.audio = audio

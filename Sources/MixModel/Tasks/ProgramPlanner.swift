@@ -160,7 +160,8 @@ public enum ProgramPlanner {
             sources: streams.map {
                 PlannedSource(
                     id: $0.id, url: $0.stream.url, audio: $0.isHeard, video: $0.stream.video,
-                    tracks: isAudioOnly ? .audio : nil, backup: $0.stream.backup, muted: $0.level == 0 ? true : nil)
+                    tracks: isAudioOnly ? .audio : nil, backup: $0.stream.backup, muted: $0.level == 0 ? true : nil,
+                    name: $0.name)
             },
             host: host ?? lastHost,
             hostLeft: hostIsAway && room.settings.policy.whenHostLeaves == .stop)

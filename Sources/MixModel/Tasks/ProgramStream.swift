@@ -21,7 +21,7 @@ struct ProgramStream: Hashable, Sendable {
     var planned: PlannedSource {
         PlannedSource(
             id: id, url: source.stream.url, audio: hasAudio, video: hasVideo, tracks: tracks == .all ? nil : tracks,
-            backup: source.stream.backup, muted: source.level == 0 ? true : nil)
+            backup: source.stream.backup, muted: source.level == 0 ? true : nil, name: source.name)
     }
 
     /// The stream in the room's own terms, under its identifier in this program.

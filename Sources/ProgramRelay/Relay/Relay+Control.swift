@@ -201,6 +201,7 @@ extension Relay {
         for (id, source) in sources where planned[id] == nil && source.removedAt == nil {
             sources[id]?.removedAt = removedAt
         }
+        notePeople(of: plan)
         applyOutputs(plan)
         reconsider()
         reportStatus()

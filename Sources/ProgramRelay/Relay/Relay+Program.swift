@@ -60,7 +60,16 @@ extension Relay {
 
     /// Returns the layout of the picture on air, for the SEI messages.
     private func layout(at milliseconds: Int64) -> SEILayout {
-        SEILayout(picture, volumes: mixer?.volumes ?? [:], at: milliseconds)
+        SEILayout(picture, volumes: mixer?.volumes ?? [:], people: people, at: milliseconds)
+    }
+
+    /// Records what players are told about the publishers of a plan, and keeps those of former sources, which may still
+    /// be on air.
+    func notePeople(of plan: ProgramPlan) {
+        let planned = plan.sources.map { source in
+            (source.id, SEILayout.Person(name: source.name, isPlayable: PlayOrigin.plays(source.url)))
+        }
+        people = people.filter { sources[$0.key] != nil }.merging(planned) { $1 }
     }
 
     /// The picture on air.
@@ -77,7 +86,7 @@ extension Relay {
         // Volumes are measured only for programs that carry them.
         let volumes: [SourceID: Int]? = messages.settings?.layoutVolume == nil ? nil : mixer?.volumes ?? [:]
         let changed = viewerLayout.note(
-            picture, volumes: volumes, at: timestamp, isEntry: frame.isIDR || frame.track == .audio,
+            picture, people: people, volumes: volumes, at: timestamp, isEntry: frame.isIDR || frame.track == .audio,
             wallClock: { wallClock(of: frame) })
         guard let bytes = changed?.encoded else { return }
         for connection in connections.values where connection.takesLayouts { connection.channel.send(bytes) }

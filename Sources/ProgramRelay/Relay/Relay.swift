@@ -64,6 +64,8 @@ public actor Relay {
     var messages = SEISchedule()
     /// The layout on air, for viewers.
     var viewerLayout = ViewerLayout()
+    /// The publishers of the sources, for players.
+    var people: [SourceID: SEILayout.Person] = [:]
     /// Video configuration on air: the codec, and the size of the length before each NAL unit.
     var pictures: VideoConfiguration?
     /// Holds the program back while another relay sends it.

@@ -11,6 +11,7 @@ public struct ViewerLayout: Sendable {
     /// The tag of the current layout; `nil` before the first.
     public private(set) var tag: FLVTag?
     private var picture: SEILayout.Picture?
+    private var people: [SourceID: SEILayout.Person] = [:]
     private var hasVolumes = false
     /// The current layout without volumes.
     private var layout: SEILayout?
@@ -20,6 +21,7 @@ public struct ViewerLayout: Sendable {
     /// Records the picture on air.
     ///
     /// - Parameters:
+    ///   - people: The publishers by source.
     ///   - volumes: Volumes by source, 0…255; `nil` if nothing measures them, for a layout without volumes.
     ///   - timestamp: Timestamp in ms of the frame that comes next.
     ///   - isEntry: Whether another feed can begin with the frame. One step of the splicer may contain the last pictures
@@ -27,15 +29,16 @@ public struct ViewerLayout: Sendable {
     ///   - wallClock: Time of the frame in ms since 1970. Called only for a new layout.
     /// - Returns: The tag of a new layout; `nil` if the layout has not changed.
     public mutating func note(
-        _ picture: SEILayout.Picture, volumes: [SourceID: Int]?, at timestamp: UInt32, isEntry: Bool,
-        wallClock: () -> Int64
+        _ picture: SEILayout.Picture, people: [SourceID: SEILayout.Person] = [:], volumes: [SourceID: Int]?,
+        at timestamp: UInt32, isEntry: Bool, wallClock: () -> Int64
     ) -> FLVTag? {
-        guard picture != self.picture || (volumes != nil) != hasVolumes else { return nil }
+        guard picture != self.picture || people != self.people || (volumes != nil) != hasVolumes else { return nil }
         guard isEntry || picture.isOfSameFeed(as: self.picture) else { return nil }
         let hadVolumes = hasVolumes
         self.picture = picture
+        self.people = people
         hasVolumes = volumes != nil
-        var stated = SEILayout(picture, volumes: volumes ?? [:], at: wallClock())
+        var stated = SEILayout(picture, volumes: volumes ?? [:], people: people, at: wallClock())
         stated.regions = Array(stated.regions.prefix(Self.mostRegions))
         var silent = stated
         for index in silent.regions.indices { silent.regions[index].volume = nil }

@@ -170,6 +170,19 @@ actor BrowserPage {
         let _: Bool = try await evaluate("(\(button).click(), true)")
     }
 
+    /// Clicks with the pointer in the middle of the element that an expression returns. Waits until the element is there,
+    /// with nothing over it.
+    func pointAndClick(_ element: String) async throws {
+        let middle = "(box => [box.x + box.width / 2, box.y + box.height / 2])((\(element)).getBoundingClientRect())"
+        try await wait(for: element)
+        let _: Bool = try await evaluate("((\(element)).scrollIntoView({ block: 'nearest' }), true)")
+        try await wait(for: "(\(element)).contains(document.elementFromPoint(...\(middle)))")
+        let place: [Double] = try await evaluate(middle)
+        try await mouse("mouseMoved", place[0], place[1], isHeld: false)
+        try await mouse("mousePressed", place[0], place[1])
+        try await mouse("mouseReleased", place[0], place[1])
+    }
+
     /// Replaces the first occurrence of `old` in the control that `selector` finds.
     func type(_ text: String, inPlaceOf old: String, in selector: String) async throws {
         let found: Bool = try await evaluate(
@@ -195,12 +208,13 @@ actor BrowserPage {
         try await mouse("mouseReleased", end.x, end.y)
     }
 
-    private func mouse(_ kind: String, _ x: Double, _ y: Double) async throws {
+    /// - Parameter isHeld: Whether the button is involved; false for a movement without it.
+    private func mouse(_ kind: String, _ x: Double, _ y: Double, isHeld: Bool = true) async throws {
         _ = try await call(
             "Input.dispatchMouseEvent",
             [
-                "type": kind, "x": x, "y": y, "button": "left", "buttons": kind == "mouseReleased" ? 0 : 1,
-                "clickCount": 1,
+                "type": kind, "x": x, "y": y, "button": isHeld ? "left" : "none",
+                "buttons": isHeld && kind != "mouseReleased" ? 1 : 0, "clickCount": isHeld ? 1 : 0,
             ])
     }
 

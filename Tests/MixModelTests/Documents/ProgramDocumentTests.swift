@@ -36,7 +36,7 @@ import Testing
             sources: [
                 PlannedSource(
                     id: "a/camera", url: "rtmp://127.0.0.1/a?k=\\", audio: false, tracks: .audio,
-                    backup: "rtmp://127.0.0.1/b", muted: true),
+                    backup: "rtmp://127.0.0.1/b", muted: true, name: "Ann \"ü\""),
                 PlannedSource(id: "b/screen", url: ""),
             ], mode: .mix(host: "a/camera"), scene: scene,
             outputs: [
