@@ -24,10 +24,60 @@ package struct RTMPAddress: Hashable, Sendable {
     /// Returns whether a URL contains a user name or password, which this client does not use.
     package static func hasCredentials(_ url: String) -> Bool { authority(of: url).contains("@") }
 
+    /// Scheme, host and, if it is not the default, port: `rtmp://host:1936`.
+    package var server: String { String(connectURL.dropLast(application.utf8.count + 1)) }
+
+    /// The parts of a URL in front of its path, and the path without slashes in front.
+    private struct Place {
+        var isSecure: Bool
+        var host: String
+        var port: UInt16
+        var path: Substring
+    }
+
     /// - Parameter url: The last `/` before the query separates application and stream. If there is only one path part
     ///   before the query, the query belongs to the application and the stream follows it, as in `live?vhost=a/stream`.
     package init(_ url: String) throws(RTMPError) {
-        guard url.utf8.count <= Self.longest else { throw .badURL("the URL is longer than \(Self.longest) bytes") }
+        let place = try Self.place(of: url)
+        let path = place.path
+        let query = path.firstIndex(of: "?") ?? path.endIndex
+        guard let slash = path[..<query].lastIndex(of: "/") ?? path.lastIndex(of: "/") else {
+            throw .badURL("the URL has no stream name")
+        }
+        let stream = String(path[path.index(after: slash)...])
+        guard !stream.isEmpty, stream != "?" else { throw .badURL("the URL has no stream name") }
+        self.init(place, application: String(path[..<slash]), stream: stream)
+    }
+
+    /// Creates the address of a stream at the URL of a connection.
+    ///
+    /// - Parameter url: A value of `tcUrl`: everything behind the host is the application.
+    init(connectURL url: String, stream: String) throws(RTMPError) {
+        let place = try Self.place(of: url)
+        var application = place.path
+        while !application.contains("?"), application.hasSuffix("/") { application.removeLast() }
+        guard application.contains(where: { $0 != "?" }) else { throw .badURL("the URL has no application") }
+        guard url.utf8.count + stream.utf8.count < Self.longest else {
+            throw .badURL("the URL is longer than \(Self.longest) bytes")
+        }
+        self.init(place, application: String(application), stream: stream)
+    }
+
+    private init(_ place: Place, application: String, stream: String) {
+        isSecure = place.isSecure
+        host = place.host
+        port = place.port
+        self.application = application
+        self.stream = stream
+        let name = place.host.contains(":") ? "[\(place.host)]" : place.host
+        let defaultPort = place.isSecure ? Self.defaultSecurePort : Self.defaultPort
+        connectURL =
+            "\(place.isSecure ? "rtmps" : "rtmp")://\(name)\(place.port == defaultPort ? "" : ":\(place.port)")"
+            + "/\(application)"
+    }
+
+    private static func place(of url: String) throws(RTMPError) -> Place {
+        guard url.utf8.count <= longest else { throw .badURL("the URL is longer than \(longest) bytes") }
         // Then every byte is a character: no combining mark can merge with a separator.
         guard url.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else {
             throw .badURL("the URL contains more than printable ASCII without spaces")
@@ -36,22 +86,13 @@ package struct RTMPAddress: Hashable, Sendable {
         guard scheme == "rtmp" || scheme == "rtmps", url.dropFirst(scheme.count).hasPrefix("://") else {
             throw .badURL("the URL does not begin with rtmp:// or rtmps://")
         }
-        isSecure = scheme == "rtmps"
-        let defaultPort = isSecure ? Self.defaultSecurePort : Self.defaultPort
+        let isSecure = scheme == "rtmps"
         let authority = Self.authority(of: url)
         guard !authority.contains("@") else { throw .badURL("the URL contains a user name") }
-        (host, port) = try Self.split(authority: authority, defaultPort: defaultPort)
-
+        let (host, port) = try split(
+            authority: authority, defaultPort: isSecure ? Self.defaultSecurePort : Self.defaultPort)
         let path = url.dropFirst(scheme.count + 3 + authority.count).drop { $0 == "/" }
-        let query = path.firstIndex(of: "?") ?? path.endIndex
-        guard let slash = path[..<query].lastIndex(of: "/") ?? path.lastIndex(of: "/") else {
-            throw .badURL("the URL has no stream name")
-        }
-        application = String(path[..<slash])
-        stream = String(path[path.index(after: slash)...])
-        guard !stream.isEmpty, stream != "?" else { throw .badURL("the URL has no stream name") }
-        let name = host.contains(":") ? "[\(host)]" : host
-        connectURL = "\(scheme)://\(name)\(port == defaultPort ? "" : ":\(port)")/\(application)"
+        return Place(isSecure: isSecure, host: host, port: port, path: path)
     }
 
     /// Returns host and port as written, with any user information in front.

@@ -7,6 +7,8 @@ import EncodedMedia
 /// thread. The code that starts a session stops it.
 package final class RTMPSession: @unchecked Sendable {
     package enum Event: Sendable {
+        /// A session that waits to publish is ready for `publish()`.
+        case prepared
         /// The server plays the stream, or accepts a published one, whose tags go to the uplink.
         case began(RTMPUplink)
         /// The audio, video and script messages that one read completed, and the time of the read in ns of
@@ -19,6 +21,9 @@ package final class RTMPSession: @unchecked Sendable {
         case keyframeRequested
         /// The server forwards requests for keyframes to the publisher: `requestKeyframe()` has an effect.
         case takesKeyframeRequests
+        /// The server of the published stream asks the client to reconnect. Occurs only if the session was created to
+        /// accept such requests.
+        case reconnectRequested(ReconnectRequest)
         /// The last event.
         case ended(ConnectionFault)
     }
@@ -42,6 +47,7 @@ package final class RTMPSession: @unchecked Sendable {
         func limit(of step: RTMPClient.Step) -> Int {
             switch step {
             case .handshake, .connect, .createStream: self.step
+            case .prepared: 0
             case .start: start
             case .running, .ended: idle
             }
@@ -69,16 +75,21 @@ package final class RTMPSession: @unchecked Sendable {
     /// - Parameters:
     ///   - limits: Addresses to which the connection may go; `nil` allows all.
     ///   - takesKeyframeRequests: Whether the server of a published stream may ask for keyframes.
+    ///   - takesReconnectRequests: Whether the server of a published stream may ask to reconnect.
+    ///   - waitsToPublish: Whether the stream is published only once `publish()` is called. The owner limits the wait.
     ///   - trust: Trusted certificates if the address is `rtmps`; `nil` uses those of the system.
     ///   - onEvent: Called on the loop, one event after another; must return at once.
     ///   - system: Returns the system's certificates. Not called on the loop, because reading them blocks.
     package init(
         _ purpose: RTMPClient.Purpose, _ address: RTMPAddress, takesKeyframeRequests: Bool = false,
-        limits: Destination.Limits?, trust: TLSContext? = nil, timeouts: Timeouts,
+        takesReconnectRequests: Bool = false, waitsToPublish: Bool = false, limits: Destination.Limits?,
+        trust: TLSContext? = nil, timeouts: Timeouts,
         onEvent: @escaping @Sendable (Event) -> Void, system: @escaping @Sendable () -> TLSContext = { .system }
     ) {
         var random = SystemRandomNumberGenerator()
-        client = RTMPClient(purpose, address, takesKeyframeRequests: takesKeyframeRequests, using: &random)
+        client = RTMPClient(
+            purpose, address, takesKeyframeRequests: takesKeyframeRequests,
+            takesReconnectRequests: takesReconnectRequests, waitsToPublish: waitsToPublish, using: &random)
         self.timeouts = timeouts
         self.limits = limits
         self.trust = trust
@@ -120,15 +131,31 @@ package final class RTMPSession: @unchecked Sendable {
     /// Sends the queued bytes, tells the server that the stream is over, and closes, all within `limit` seconds. A
     /// stream that has not begun has that time to begin.
     package func finish(within limit: Double) async {
-        await withCheckedContinuation { continuation in
-            loop.perform { [self] in
-                guard !isOver, timer != nil, farewell == nil else {
-                    finish()
-                    return continuation.resume()
-                }
-                farewell = Farewell(end: MonotonicClock.now() + Int64(limit * 1e9), continuation: continuation)
-                if client.step == .running { leave() } else { timer?.deadline = farewell?.end ?? 0 }
+        await withCheckedContinuation { bidFarewell(within: limit, $0) }
+    }
+
+    /// Does the same as `finish(within:)`, but returns at once. The caller keeps the session for that time.
+    package func dismiss(within limit: Double) { bidFarewell(within: limit, nil) }
+
+    private func bidFarewell(within limit: Double, _ continuation: CheckedContinuation<Void, Never>?) {
+        loop.perform { [self] in
+            guard !isOver, timer != nil, farewell == nil else {
+                finish()
+                continuation?.resume()
+                return
             }
+            farewell = Farewell(end: MonotonicClock.now() + Int64(limit * 1e9), continuation: continuation)
+            if client.step == .running { leave() } else { timer?.deadline = farewell?.end ?? 0 }
+        }
+    }
+
+    /// Publishes the stream of a session that waits to publish. Returns at once.
+    package func publish() {
+        loop.perform { [self] in
+            guard !isOver, client.step == .prepared else { return }
+            client.publish()
+            connection?.send(client.takeOutput())
+            expect(within: timeouts.limit(of: client.step))
         }
     }
 
@@ -145,7 +172,7 @@ package final class RTMPSession: @unchecked Sendable {
 
     private struct Farewell {
         let end: Int64
-        let continuation: CheckedContinuation<Void, Never>
+        let continuation: CheckedContinuation<Void, Never>?
         /// Whether everything has been passed to the connection.
         var isSaid = false
     }
@@ -194,10 +221,12 @@ package final class RTMPSession: @unchecked Sendable {
         var messages: [RTMPMessage] = []
         for event in client.read(bytes) {
             switch event {
+            case .prepared: onEvent(.prepared)
             case .began: begin()
             case .media(let message): messages.append(message)
             case .acknowledged: onEvent(.acknowledged)
             case .keyframeRequested: onEvent(.keyframeRequested)
+            case .reconnectRequested(let request): onEvent(.reconnectRequested(request))
             case .ended(let error):
                 take(messages, arrival)
                 return end(with: ConnectionFault(error))
@@ -293,7 +322,7 @@ package final class RTMPSession: @unchecked Sendable {
         connection = nil
         if let timer { loop.remove(timer) }
         timer = nil
-        farewell?.continuation.resume()
+        farewell?.continuation?.resume()
         farewell = nil
     }
 }
@@ -304,6 +333,7 @@ extension RTMPClient.Step {
         case .handshake: "the handshake"
         case .connect: "connect"
         case .createStream: "createStream"
+        case .prepared: "the wait for publish"
         case .start: "play or publish"
         case .running, .ended: "the stream"
         }

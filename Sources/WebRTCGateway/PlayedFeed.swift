@@ -112,7 +112,7 @@ final class PlayedFeed: @unchecked Sendable {
                 }
             }
             onEvent(.tags(tags))
-        case .acknowledged, .keyframeRequested, .takesKeyframeRequests: break
+        case .prepared, .acknowledged, .keyframeRequested, .takesKeyframeRequests, .reconnectRequested: break
         case .ended(let fault):
             session = nil
             onEvent(.ended(words: redaction.clean(fault.words)))

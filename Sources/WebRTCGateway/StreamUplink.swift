@@ -47,7 +47,7 @@ package final class StreamUplink: @unchecked Sendable {
         case .began(let uplink):
             self.uplink = uplink
             onEvent(.began)
-        case .media, .acknowledged, .takesKeyframeRequests: break
+        case .prepared, .media, .acknowledged, .takesKeyframeRequests, .reconnectRequested: break
         case .keyframeRequested: onEvent(.keyframeWanted)
         case .ended(let fault):
             uplink = nil

@@ -219,7 +219,7 @@ final class IngestPlayer: Sendable {
                 case .began: progress.hasBegun = true
                 case .media(let messages, let arrival):
                     progress.tags += messages.map { ($0.kind, $0.timestamp, Array($0.body.prefix(16)), arrival) }
-                case .acknowledged, .keyframeRequested, .takesKeyframeRequests: break
+                case .prepared, .acknowledged, .keyframeRequested, .takesKeyframeRequests, .reconnectRequested: break
                 case .ended(let fault): progress.end = fault
                 }
             }

@@ -53,7 +53,7 @@ package final class RTMPSocketPull: SourcePull, PullProtocol {
             timeouts: RTMPSession.Timeouts(step: request.options.connectTimeout, idle: request.options.idleTimeout)
         ) { [asks] event in
             switch event {
-            case .began, .acknowledged, .keyframeRequested: break
+            case .prepared, .began, .acknowledged, .keyframeRequested, .reconnectRequested: break
             case .takesKeyframeRequests: asks.areTaken.store(true, ordering: .relaxed)
             case .media(let messages, let arrival): reader.push(messages, arrivedAt: arrival)
             case .ended(let fault): receiver.end(PullEnd(fault, redaction))
