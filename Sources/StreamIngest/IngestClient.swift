@@ -77,6 +77,12 @@ final class IngestClient {
         sendOutput()
     }
 
+    /// Asks a publisher to reconnect, if it follows such requests.
+    func requestReconnect(_ request: ReconnectRequest) {
+        session.requestReconnect(request)
+        sendOutput()
+    }
+
     /// Closes at once, without an event.
     func close() {
         connection?.close()

@@ -10,7 +10,7 @@ import TextFormats
 ///
 /// `@unchecked Sendable`: all state belongs to the socket loop, and every method must be called there.
 final class IngestServer: @unchecked Sendable {
-    private struct Entry {
+    struct Entry {
         let client: IngestClient
         /// Whether the connection was permitted to publish or play.
         var isDecided = false
@@ -26,16 +26,20 @@ final class IngestServer: @unchecked Sendable {
     private let loop = SocketLoop.shared
     private let logger: Logger
     private let limits: RTMPServerLimits
-    private let report: (IngestReport) -> Void
+    let report: (IngestReport) -> Void
     private var book: StreamBook
     private var connections: ConnectionBook
-    private var clients: [Int: Entry] = [:]
+    private(set) var clients: [Int: Entry] = [:]
     var streams: [String: LiveStream] = [:]
     /// The feeds of streams that are programs.
     var feeds: [String: ProgramFeed] = [:]
     private var door: IngestDoor?
     private var secureDoor: IngestDoor?
     private let timer = LoopDeadline()
+    /// The publishers that are asked to reconnect, and the explanation for them.
+    var round = ReconnectRound()
+    var roundWords = ""
+    let roundTimer = LoopDeadline()
     private var number = 0
     private var refused = 0
     /// Limits the lines about clients that were not accepted.
@@ -53,6 +57,7 @@ final class IngestServer: @unchecked Sendable {
         book = StreamBook(run: run)
         self.connections = ConnectionBook(limits: connections)
         timer.begin { [weak self] in self?.tick() }
+        roundTimer.begin { [weak self] in self?.continueRound() }
     }
 
     var figures: IngestFigures {
@@ -78,6 +83,7 @@ final class IngestServer: @unchecked Sendable {
             perform(book.refused(request, isName: isName, reason: reason))
         case .takenOver(let stream, let session):
             perform(book.takenOver(stream, session: session))
+        case .reconnect(let words): askToReconnect(words)
         case .terminate: close()
         }
     }
@@ -91,6 +97,7 @@ final class IngestServer: @unchecked Sendable {
         secureDoor?.close()
         (door, secureDoor) = (nil, nil)
         timer.end()
+        roundTimer.end()
         for entry in clients.values { entry.client.close() }
         clients = [:]
         streams = [:]
@@ -175,6 +182,7 @@ final class IngestServer: @unchecked Sendable {
             noteStranger("a connection was ended: \(end)")
         case .closed(let reason):
             let entry = clients.removeValue(forKey: client.id)
+            leaveRound(client.id)
             connections.leave(client.address, wasDecided: entry?.isDecided ?? false, isRelay: entry?.isRelay ?? false)
             leaveStream(entry, isClean: false, reason: reason)
             if entry?.isDecided != true {

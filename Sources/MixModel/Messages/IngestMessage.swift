@@ -23,6 +23,11 @@ public enum IngestCommand: Hashable, Codable, Sendable {
     /// Ends a stream, because its publisher or another one is at the ingest of another node by now. Ingests of earlier releases
     /// do not know it.
     case takenOver(stream: String, session: String)
+    /// Asks the publishers that follow such requests to reconnect, because this ingest is about to end. `.reconnecting`
+    /// follows. Ingests of earlier releases do not know it.
+    ///
+    /// - Parameter reason: Explanation for the publishers' programs, without secrets.
+    case reconnect(reason: String)
     /// Ends all connections, then the process.
     case terminate
 
@@ -54,6 +59,10 @@ public enum IngestReport: Hashable, Codable, Sendable {
     /// - Parameter isRefused: Whether the ingest ended the stream, because it does not support what the publisher sends;
     ///   `nil` if it did not, and from earlier releases.
     case ended(stream: String, session: String, reason: String, isRefused: Bool? = nil)
+    /// The answer to `.reconnect`, which is repeated when one of them has left.
+    ///
+    /// - Parameter publishers: Number of publishers that follow the request and are still connected.
+    case reconnecting(publishers: Int)
     /// Sent every few seconds.
     case figures(IngestFigures)
 }

@@ -35,6 +35,7 @@ extension RTMPServerSession {
         application = argument?["app"]?.text ?? ""
         isOwnClient = argument?["flashVer"]?.text == RTMPClient.publisherName
         takesKeyframeRequests = argument?[KeyframeRequest.property] == .boolean(true)
+        takesReconnectRequests = ReconnectRequest.isAnnounced(by: argument?[ReconnectRequest.capabilities])
         control(.windowSize, Self.window)
         // Dynamic: the client may keep a limit of its own (§5.4.5).
         var bandwidth: [UInt8] = []
@@ -58,6 +59,8 @@ extension RTMPServerSession {
                     .init(name: "objectEncoding", value: .number(0)),
                     // Enhanced RTMP v2, "Enhancing NetConnection connect Command".
                     .init(name: "fourCcList", value: .array(PublishedTag.fourCCs.map { AMF0.string($0) })),
+                    .init(
+                        name: ReconnectRequest.capabilities, value: .number(Double(ReconnectRequest.capability))),
                 ]),
             ])
         phase = .idle

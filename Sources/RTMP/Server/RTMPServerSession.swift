@@ -63,6 +63,8 @@ package struct RTMPServerSession: Sendable {
     var isOwnClient = false
     /// Whether a publisher has said that it can be asked for keyframes.
     package internal(set) var takesKeyframeRequests = false
+    /// Whether the client has announced that it follows requests to reconnect.
+    var takesReconnectRequests = false
     /// Number of message streams created so far.
     var streams = 0
     /// The message stream that a request, a publisher or a player uses.
@@ -177,6 +179,16 @@ package struct RTMPServerSession: Sendable {
     package mutating func requestKeyframe() {
         guard phase == .publishing, takesKeyframeRequests else { return }
         command(KeyframeRequest.command, 0, [.null], stream: stream)
+    }
+
+    /// Whether the client publishes and can be asked to reconnect.
+    package var canBeAskedToReconnect: Bool { phase == .publishing && takesReconnectRequests }
+
+    /// Asks a publisher to reconnect, if it follows such requests. It continues here until it has another connection.
+    package mutating func requestReconnect(_ request: ReconnectRequest) {
+        guard canBeAskedToReconnect else { return }
+        // A request belongs to the connection, not to a stream.
+        command("onStatus", 0, [.null, request.information])
     }
 
     /// Tells the client that it may not, or no longer, publish or play. The owner then sends the output and closes the

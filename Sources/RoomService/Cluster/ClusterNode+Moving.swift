@@ -63,7 +63,9 @@ extension ClusterNode {
             do throws(StoreError) {
                 try await announce()
                 try await readRoster()
-                request.continuation.resume(returning: .success(await moveAll(until: request.end)))
+                let drained = await moveAll(until: request.end)
+                await sendPublishersAway(until: request.end)
+                request.continuation.resume(returning: .success(drained))
             } catch {
                 request.continuation.resume(returning: .failure(OrchestratorError(error)))
             }
@@ -87,6 +89,20 @@ extension ClusterNode {
             }
         }
         return drained
+    }
+
+    /// Longest time for which a drain waits for the publishers that were asked to reconnect: those that can, leave at a
+    /// keyframe.
+    private static let departure: Duration = .seconds(10)
+
+    /// Asks the publishers of this node's ingest to reconnect, so that they do not lose their connections when it ends.
+    private func sendPublishersAway(until end: ContinuousClock.Instant?) async {
+        guard machine.withLock({ $0.isDraining }), !shutdown.hasBegun, others.contains(where: \.isAtWork),
+            let streams = localStreams.withLock({ $0 })
+        else { return }
+        let last = [end, drainEnd.withLock { $0 }, ContinuousClock.now + Self.departure].compactMap(\.self).min()
+        let left = await streams.sendPublishersAway(until: last ?? .now)
+        if left > 0 { logger.notice("\(left) publishers are still here, although they were asked to reconnect") }
     }
 
     /// Time after which a refusal is final for a room: a node that has tried for longer shows that the room is hard to

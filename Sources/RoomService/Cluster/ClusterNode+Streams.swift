@@ -8,6 +8,11 @@ package protocol LocalStreams: AnyObject, Sendable {
     func hasPublisher(of stream: String) async -> Bool?
     /// Looks soon whether the stream's room has it from another ingest by now.
     func look(at stream: String)
+    /// Asks the publishers that follow such requests to reconnect, and waits until they have left.
+    ///
+    /// - Parameter end: Time after which it waits no longer.
+    /// - Returns: Number of these publishers that are still connected.
+    func sendPublishersAway(until end: ContinuousClock.Instant) async -> Int
     /// Rooms whose programs are streams of the ingest, by the streams' texts.
     var origins: [String: RoomID] { get async }
 }

@@ -79,6 +79,8 @@ package final class IngestSupervisor: Service {
 
     /// Time within which an ingest must listen after its start.
     private static let startLimit: Duration = .seconds(10)
+    /// Time within which an ingest says how many publishers it asks to reconnect. Those of earlier releases do not.
+    private static let answerLimit: Duration = .milliseconds(500)
     /// Pause between two attempts to reach or start an ingest: the first, and the longest.
     private static let pauses: (first: Duration, longest: Duration) = (.milliseconds(50), .seconds(5))
     /// Maximum number of reports that wait to be handled.
@@ -240,6 +242,19 @@ extension IngestSupervisor: LocalStreams {
     package func hasPublisher(of stream: String) async -> Bool? {
         guard let worker = worker.withLock({ $0 }) else { return nil }
         return await worker.hasPublisher(of: stream)
+    }
+
+    package func sendPublishersAway(until end: ContinuousClock.Instant) async -> Int {
+        guard configuration.isOn, let worker = worker.withLock({ $0 }) else { return 0 }
+        await worker.askToReconnect()
+        let answer = ContinuousClock.now + Self.answerLimit
+        while true {
+            let left = await worker.reconnecting
+            let now = ContinuousClock.now
+            if let left, left == 0 || now >= end { return left }
+            if left == nil, now >= min(answer, end) { return 0 }
+            guard (try? await Task.sleep(for: .milliseconds(50))) != nil else { return left ?? 0 }
+        }
     }
 
     package func look(at stream: String) { input.yield(.look(stream)) }

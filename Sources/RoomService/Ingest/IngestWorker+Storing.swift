@@ -90,6 +90,12 @@ extension IngestWorker {
 
     // MARK: - Ingests of other nodes
 
+    /// Asks the publishers that follow such requests to reconnect. `reconnecting` says how many there are.
+    func askToReconnect() {
+        reconnecting = nil
+        send(.reconnect(reason: "this server is about to stop"))
+    }
+
     /// As for `LocalStreams.hasPublisher`.
     func hasPublisher(of text: String) -> Bool? {
         guard configuration.isOn, let key = IngestStreamKey(text) else { return false }

@@ -36,6 +36,8 @@ actor IngestWorker {
     var circles: ProgramCircles
     /// Whether the ingest has named all of its streams.
     var isSynced = false
+    /// Number of publishers that have been asked to reconnect and are still connected; `nil` = not known.
+    var reconnecting: Int?
     /// What other ingests are told with the next tick.
     var displaced: [Job] = []
     private var looks = StreamLooks()
@@ -114,6 +116,7 @@ actor IngestWorker {
             // The reported numbers are not trusted to be small.
             let viewers = (figures.viewers ?? [:]).map { (TaskID($0.key), min(max($0.value, 0), 1 << 20)) }
             registry.services.viewers.setElsewhere(Dictionary(viewers) { $1 })
+        case .reconnecting(let publishers): reconnecting = publishers
         case .refused(let reason): logger.error("the ingest refuses the service: \(reason)")
         case .listening(let port):
             fault = nil
