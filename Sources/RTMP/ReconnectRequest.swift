@@ -20,7 +20,7 @@ package struct ReconnectRequest: Hashable, Sendable {
     /// The bit of a client that follows requests, and of a server that sends them.
     static let capability: UInt32 = 0x01
     /// Property of the status with the URI reference.
-    private static let reference = "tcUrl"
+    static let reference = "tcUrl"
 
     package var target: Target
     /// The server's explanation in one line of at most 200 characters; `nil` if there is none. Untrusted.
@@ -54,13 +54,6 @@ package struct ReconnectRequest: Hashable, Sendable {
     static func isAnnounced(by value: AMF0?) -> Bool {
         guard case .number(let number)? = value, let bits = UInt32(exactly: number) else { return false }
         return bits & capability != 0
-    }
-
-    /// The information object for `onStatus`, with the first 512 bytes of the explanation.
-    var information: AMF0 {
-        var properties: [AMF0.Property] = []
-        if case .reference(let text) = target { properties.append(.init(name: Self.reference, value: .string(text))) }
-        return RTMPStatus(Self.code, words ?? "").information(isError: false, and: properties)
     }
 }
 

@@ -34,6 +34,39 @@ import Testing
         }
     }
 
+    /// An ingest whose publishers leave at once.
+    private final class Streams: LocalStreams {
+        let asked = LockedBox(0)
+
+        func hasPublisher(of stream: String) async -> Bool? { false }
+        func look(at stream: String) {}
+        func sendPublishersAway(until end: ContinuousClock.Instant) async -> Int {
+            asked.update { $0 += 1 }
+            return 0
+        }
+        var origins: [String: RoomID] { [:] }
+    }
+
+    /// Publishers are asked to reconnect only if there is another node to which they can go.
+    @Test(arguments: [true, false]) func publishersAreSentAway(hasOther: Bool) async throws {
+        let store = MemoryTaskStore()
+        if hasOther {
+            let other = try await store.register("b", for: .seconds(600))
+            try await store.announce(other, NodeProfile(name: "b", url: "http://b", key: "key"))
+        }
+        try await withQuietNode(store) { node, registry in
+            let streams = Streams()
+            node.attach(registry)
+            node.attach(streams)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { await node.moveRooms() }
+                _ = try await node.drain()
+                #expect(streams.asked.value == (hasOther ? 1 : 0))
+                group.cancelAll()
+            }
+        }
+    }
+
     /// A service that stops moves its rooms for `node.drainSeconds`, also if a drain by request is under way.
     @Test func aLimitHoldsForAnEarlierDrain() async throws {
         let store = MemoryTaskStore()

@@ -157,6 +157,25 @@ import Testing
         }
     }
 
+    /// A drain asks the publishers of its own ingest to reconnect, and waits for those that do.
+    @Test func aDrainAsksPublishersToReconnect() async throws {
+        try await withCluster(settings: Self.settings) { start in
+            let a = try await start("a", nil)
+            let b = try await start("b", nil)
+            let ingest = try #require(a.ingest)
+            try await eventually { ingest.commands.contains(.hello(version: IngestCommand.version)) ? true : nil }
+            async let drained = a.call("POST", "/v1/node/drain")
+            try await eventually {
+                ingest.commands.contains { if case .reconnect = $0 { true } else { false } } ? true : nil
+            }
+            ingest.report(.reconnecting(publishers: 1))
+            ingest.report(.reconnecting(publishers: 0))
+            #expect(try await drained.status == 200)
+            let isAsked = b.ingest?.commands.contains { if case .reconnect = $0 { true } else { false } }
+            #expect(isAsked == false, "only those of the node that ends")
+        }
+    }
+
     /// A publisher that reconnects at another node before the first ingest has given up on it stays in the room.
     @Test func theEndOfAnEarlierPlaceChangesNothing() async throws {
         try await withCluster(settings: Self.settings) { start in
