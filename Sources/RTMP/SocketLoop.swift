@@ -24,7 +24,7 @@ package final class SocketLoop: @unchecked Sendable {
         }
         /// Deadline in ns of CLOCK_MONOTONIC. Postponing it costs nothing.
         package var deadline = Int64.max {
-            didSet { if deadline < oldValue { loop?.expect(deadline) } }
+            didSet { if deadline < oldValue { loop?.expect(self) } }
         }
         fileprivate let onReady: () -> Void
         fileprivate let onDeadline: () -> Void
@@ -45,8 +45,7 @@ package final class SocketLoop: @unchecked Sendable {
     package static let shared = SocketLoop()
 
     private var watches: [Watch] = []
-    /// A time before which no deadline passes. It may be too early, because postponed deadlines do not move it.
-    private var earliest = Int64.max
+    private var deadlines = DeadlineBound<Watch>()
     fileprivate var poller: SocketPoller
     /// Buffer for the socket that is being read, shared by all sockets. Use on the loop only.
     var scratch = [UInt8](repeating: 0, count: 1 << 16)
@@ -100,12 +99,13 @@ package final class SocketLoop: @unchecked Sendable {
         watches.append(watch)
         watch.loop = self
         poller.update(watch, former: -1)
-        expect(watch.deadline)
+        expect(watch)
     }
 
     /// Removes a watch, whose callbacks are no longer called; its socket may be closed at once. Call on the loop only.
     package func remove(_ watch: Watch) {
         watch.isOver = true
+        deadlines.forget(watch)
         watch.descriptor = -1
         watch.loop = nil
         watches.removeAll { $0 === watch }
@@ -145,11 +145,11 @@ package final class SocketLoop: @unchecked Sendable {
                 inbox.isAwake = !inbox.work.isEmpty
                 return inbox.isAwake
             }
-            let count = poller.wait(hasWork ? 0 : wait(until: earliest))
+            let count = poller.wait(hasWork ? 0 : longestWait())
             keepSilence()
             inbox.withLock { $0.isAwake = true }
             for index in 0..<count { handle(poller[index]) }
-            if earliest != .max { callDeadlines() }
+            if deadlines.time != .max { callDeadlines() }
             emptyInbox()
         }
     }
@@ -162,32 +162,38 @@ package final class SocketLoop: @unchecked Sendable {
         }
     }
 
-    fileprivate func expect(_ deadline: Int64) { earliest = min(earliest, deadline) }
+    fileprivate func expect(_ watch: Watch) { deadlines.expect(watch.deadline, of: watch) }
 
     /// Checks all deadlines, but only when one may have passed: there may be a thousand sockets, and each packet that
     /// arrives at one of them postpones its deadline.
     private func callDeadlines() {
         let now = MonotonicClock.now()
-        guard now >= earliest else { return }
+        guard now >= deadlines.time else { return }
         // Deadlines that the calls set count from here on.
-        earliest = .max
+        deadlines = DeadlineBound()
         for watch in watches where watch.deadline <= now && !watch.isOver {
             watch.deadline = .max
             watch.onDeadline()
         }
-        for watch in watches { expect(watch.deadline) }
+        for watch in watches { expect(watch) }
     }
 
     /// Returns the time to wait in ms; −1 means for ever. Rounded up, so that the wait never ends before the deadline.
-    private func wait(until deadline: Int64) -> Int32 {
+    private func longestWait() -> Int32 {
         var longest = wake.read < 0 ? Self.patience : -1
         let silence = silence.load(ordering: .relaxed)
         if silence != .max {
             let left = Int32(clamping: max(0, silence - BootClock.now() + 999_999) / 1_000_000)
             longest = longest < 0 ? left : min(longest, left)
         }
-        guard deadline != .max else { return longest }
-        let time = Int32(clamping: max(0, deadline - MonotonicClock.now() + 999_999) / 1_000_000)
+        guard deadlines.time != .max else { return longest }
+        let now = MonotonicClock.now()
+        if deadlines.isDoubtful(at: now, deadline: { $0.deadline }) {
+            deadlines = DeadlineBound()
+            for watch in watches { expect(watch) }
+            guard deadlines.time != .max else { return longest }
+        }
+        let time = Int32(clamping: max(0, deadlines.time - now + 999_999) / 1_000_000)
         return longest < 0 ? time : min(time, longest)
     }
 
