@@ -14,7 +14,7 @@ package final class RTMPSession: @unchecked Sendable {
         /// The audio, video and script messages that one read completed, and the time of the read in ns of
         /// CLOCK_MONOTONIC.
         case media([RTMPMessage], arrivedAt: Int64)
-        /// The server has acknowledged more bytes.
+        /// The server has acknowledged more bytes; once for all acknowledgements that one read completed.
         case acknowledged
         /// A player of the published stream needs a keyframe. Occurs only if the session was created to accept such
         /// requests.
@@ -219,12 +219,13 @@ package final class RTMPSession: @unchecked Sendable {
         let before = client.step
         let couldAsk = client.takesKeyframeRequests
         var messages: [RTMPMessage] = []
+        var isAcknowledged = false
         for event in client.read(bytes) {
             switch event {
             case .prepared: onEvent(.prepared)
             case .began: begin()
             case .media(let message): messages.append(message)
-            case .acknowledged: onEvent(.acknowledged)
+            case .acknowledged: isAcknowledged = true
             case .keyframeRequested: onEvent(.keyframeRequested)
             case .reconnectRequested(let request): onEvent(.reconnectRequested(request))
             case .ended(let error):
@@ -233,6 +234,7 @@ package final class RTMPSession: @unchecked Sendable {
             }
         }
         take(messages, arrival)
+        if isAcknowledged { onEvent(.acknowledged) }
         if client.takesKeyframeRequests, !couldAsk { onEvent(.takesKeyframeRequests) }
         guard !isOver, let connection else { return }
         let answers = client.takeOutput()

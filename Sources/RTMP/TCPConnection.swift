@@ -167,13 +167,19 @@ package final class TCPConnection: @unchecked Sendable {
     /// Number of bytes that the kernel has not taken yet. Costs no system call. Read from any thread.
     package var queued: Int { outgoing.withLock { $0.queued } }
 
-    package struct Progress: Hashable, Sendable {
-        /// Number of bytes that have not left this machine.
-        package var waiting = 0
-        /// Number of bytes in flight, which the server's machine has not acknowledged.
-        package var unacknowledged = 0
-        /// Number of bytes that the server's machine has acknowledged.
-        package var acknowledged: Int64 = 0
+    /// Lets bytes from the peer wait until there are `count` of them, or the connection has ended, so that short messages do
+    /// not wake the loop. Until then only `receiveWaiting()` receives them. Call on the loop, once connected.
+    package func receive(from count: Int32) {
+        guard isConnected, !isOver else { return }
+        set(SOL_SOCKET, SO_RCVLOWAT, to: count)
+    }
+
+    /// Receives the bytes that wait, after the current work of the loop. Call from any thread.
+    package func receiveWaiting() {
+        loop.perform { [weak self] in
+            guard let self, isConnected else { return }
+            receive()
+        }
     }
 
     // MARK: - Connecting
@@ -300,9 +306,9 @@ package final class TCPConnection: @unchecked Sendable {
         watch?.events = outgoing.withLock { $0.isBlocked } ? POLLIN | POLLOUT : POLLIN
     }
 
-    private func set(_ level: Int32, _ option: Int32) {
-        var on: Int32 = 1
-        setsockopt(descriptor, level, option, &on, socklen_t(MemoryLayout<Int32>.size))
+    private func set(_ level: Int32, _ option: Int32, to value: Int32 = 1) {
+        var value = value
+        setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout<Int32>.size))
     }
 
     // MARK: - The end

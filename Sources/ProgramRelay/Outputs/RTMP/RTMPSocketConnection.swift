@@ -79,6 +79,8 @@ final class RTMPSocketConnection: OutputConnection {
             guard let uplink = state.uplink else {
                 return OutputMachine.Observation(isWaiting: !state.early.isEmpty, fault: state.fault)
             }
+            // The next observation knows what is received.
+            uplink.connection.receiveWaiting()
             let progress = uplink.connection.progress
             let taken = state.taken(by: progress, uplink)
             return OutputMachine.Observation(

@@ -72,6 +72,7 @@ final class RTMPSocketState: Sendable {
             leaving?.dismiss(within: 2)
             (session, number, address) = (next.session, next.number, next.address)
             self.uplink = uplink
+            uplink.connection.receive(from: RTMPSocketState.shortestReply)
             self.next = nil
             faultOfPresent = nil
             let roles: [FLVTag.Role] = [.metadata, .sequenceHeader(.video), .sequenceHeader(.audio)]
@@ -81,6 +82,10 @@ final class RTMPSocketState: Sendable {
             held = []
         }
     }
+
+    /// Number of bytes for which the loop is woken once the server has accepted the stream. It sends an acknowledgement of 16
+    /// bytes several times a second, for which every observation looks; a refusal is longer, or ends the connection.
+    fileprivate static let shortestReply: Int32 = 128
 
     private let state: Mutex<State>
     private let limits: Destination.Limits?
@@ -195,6 +200,7 @@ final class RTMPSocketState: Sendable {
             for tag in state.early { uplink.send(tag) }
             state.early = []
             state.uplink = uplink
+            uplink.connection.receive(from: Self.shortestReply)
             return (state.onChange, [])
         case .acknowledged: state.reading.confirmed(state.taken(), at: MonotonicClock.now())
         case .reconnectRequested(let request):

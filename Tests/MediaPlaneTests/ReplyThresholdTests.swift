@@ -1,0 +1,87 @@
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import RTMP
+
+/// Connections whose peer says little that matters at once.
+@Suite(.serialized, .timeLimit(.minutes(3))) struct ReplyThresholdTests {
+    /// A connection to a server in the test, and what has come of it.
+    private final class Client: Sendable {
+        private struct State {
+            var bytes = 0
+            var isConnected = false
+            var isOver = false
+            var connection: TCPConnection?
+        }
+        private let state = Mutex(State())
+
+        var bytes: Int { state.withLock { $0.bytes } }
+        var isConnected: Bool { state.withLock { $0.isConnected } }
+        var isOver: Bool { state.withLock { $0.isOver } }
+        var connection: TCPConnection? { state.withLock { $0.connection } }
+
+        init(port: Int) {
+            let connection = TCPConnection(
+                Destination(scheme: "rtmp", host: "127.0.0.1", port: UInt16(port), limits: nil), loop: .shared,
+                timeout: 5
+            ) { [weak self] event in
+                self?.state.withLock { state in
+                    switch event {
+                    case .connected: state.isConnected = true
+                    case .received(let bytes, _): state.bytes += bytes.count
+                    case .ended: state.isOver = true
+                    }
+                }
+            }
+            state.withLock { $0.connection = connection }
+            SocketLoop.shared.perform { connection.open() }
+        }
+
+        func close() {
+            let connection = state.withLock { $0.connection.take() }
+            SocketLoop.shared.perform { connection?.close() }
+        }
+    }
+
+    /// Returns once the loop has handled everything that waits for it now.
+    private static func settle() async {
+        for _ in 0..<2 {
+            await withCheckedContinuation { done in SocketLoop.shared.perform { done.resume() } }
+        }
+    }
+
+    @Test func shortRepliesWaitAndTheEndDoesNot() async throws {
+        let listener = try LoopbackListener()
+        defer { Foundation.close(listener.descriptor) }
+        let client = Client(port: listener.port)
+        let server = try #require(listener.accept())
+        let other = Client(port: listener.port)
+        let otherServer = try #require(listener.accept())
+        defer { Foundation.close(otherServer) }
+        #expect(try await outputEventually { client.isConnected && other.isConnected })
+        SocketLoop.shared.perform { client.connection?.receive(from: 100) }
+        await Self.settle()
+        func say(_ count: Int, on descriptor: Int32) {
+            let bytes = [UInt8](repeating: 7, count: count)
+            #expect(send(descriptor, bytes, count, Int32(MSG_NOSIGNAL)) == count)
+        }
+        // What is sent later on another connection wakes the loop.
+        say(60, on: server)
+        say(1, on: otherServer)
+        #expect(try await outputEventually { other.bytes == 1 })
+        await Self.settle()
+        #expect(client.bytes == 0)
+        client.connection?.receiveWaiting()
+        await Self.settle()
+        #expect(client.bytes == 60)
+        say(100, on: server)
+        #expect(try await outputEventually { client.bytes == 160 })
+        say(10, on: server)
+        Foundation.close(server)
+        #expect(try await outputEventually { client.isOver })
+        #expect(client.bytes == 170, "the last words are heard")
+        for each in [client, other] { each.close() }
+    }
+}
