@@ -330,7 +330,9 @@ public actor Relay {
         if let request = keyframeRequests.due { due = min(due, request) }
         if outputs.values.contains(where: \.needsTicks) { due = min(due, now + TickSchedule.outputs) }
         if let orphanSince { due = min(due, orphanSince + .seconds(configuration.orphanTimeout)) }
-        for source in sources.values {
+        // The stall of the source on air has a deadline of its own, which comes before its silence.
+        let watched = stallAt ?? .zero > now ? splicer.onAir : nil
+        for (id, source) in sources where watched != .source(id) {
             if let silentAt = source.silentAt(now: now) { due = min(due, silentAt) }
         }
         return max(due, now + .milliseconds(1))
