@@ -37,4 +37,25 @@ import Testing
         ticks.reached()
         #expect(ticks.next(now: .seconds(2), calmUntil: nil, deadlines: [.zero, .seconds(9)]) == .milliseconds(2_050))
     }
+
+    /// A packet wakes the loop anyway.
+    @Test func aPacketShortlyBeforeACheckOfACalmBypassCausesIt() {
+        var ticks = TickSchedule()
+        #expect(!ticks.isDueWithPacket(at: .seconds(9)))
+        _ = ticks.next(now: .zero, calmUntil: .seconds(1))
+        let from = MediaTime.seconds(1) - TickSchedule.advance
+        #expect(!ticks.isDueWithPacket(at: from - .milliseconds(1)))
+        #expect(ticks.isDueWithPacket(at: from) && ticks.isDueWithPacket(at: .seconds(2)))
+        ticks.reached()
+        #expect(!ticks.isDueWithPacket(at: .seconds(2)), "once")
+        // The check already sends the status that is due.
+        #expect(TickSchedule.advance < TickSchedule.early)
+    }
+
+    @Test func packetsCauseNoChecksWhileDeadlinesAreNear() {
+        var ticks = TickSchedule()
+        _ = ticks.next(now: .zero, calmUntil: .seconds(1))
+        let next = ticks.next(now: .milliseconds(990), calmUntil: nil)
+        #expect(!ticks.isDueWithPacket(at: next))
+    }
 }

@@ -235,6 +235,7 @@ public actor Relay {
             guard pulling.attempt == attempt else { return }
             pulling.backlog?.remove(size)
             pulled(items, of: source, pulling, arrival: MediaTime(nanoseconds: arrival - programStart))
+            if ticks.isDueWithPacket(at: now) { tick() }
         case .pullEnded(let source, let attempt, let end):
             if let pulling = sources[source], pulling.probe?.attempt == attempt { return endProbe(of: pulling) }
             guard sources[source]?.attempt == attempt else { return }

@@ -13,7 +13,16 @@ struct TickSchedule {
     static let status = MediaTime.seconds(1)
     static let early = MediaTime.milliseconds(100)
 
+    /// Time before a check in a calm bypass from which a packet already causes it: longer than the usual distance of two
+    /// packets, and less than `early`.
+    static let advance = MediaTime.milliseconds(60)
+
     private var due: MediaTime?
+    /// Whether the next check is one of a calm bypass.
+    private var isCalm = false
+
+    /// Whether a packet that is being handled now causes the next check, so that it does not wake the loop once more.
+    func isDueWithPacket(at now: MediaTime) -> Bool { isCalm && due.map { now >= $0 - Self.advance } ?? false }
 
     /// Records that a check is made now.
     mutating func reached() { due = nil }
@@ -27,6 +36,7 @@ struct TickSchedule {
         // A planned check is not postponed by earlier events.
         let next = calmUntil ?? deadlines.filter { $0 > now }.reduce(min(due ?? usual, usual), min)
         due = next
+        isCalm = calmUntil != nil
         return next
     }
 }
