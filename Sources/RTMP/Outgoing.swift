@@ -41,6 +41,8 @@ struct Outgoing {
     private var hasWritten = false
     /// Whether no more bytes are added to `bytes`.
     private var isComplete = false
+    /// Whether bytes are queued without writing them.
+    private var isHolding = false
 
     /// - Parameter tls: A session that no other code uses.
     init(tls: TLSSession? = nil) { self.tls = tls }
@@ -53,6 +55,13 @@ struct Outgoing {
             return .sent
         }
         return giveEncrypted(new.count, by: tls)
+    }
+
+    /// Queues bytes like `send`, and leaves writing them to `flush()`, with others.
+    mutating func hold(_ new: [UInt8]) {
+        isHolding = true
+        _ = send(new)
+        isHolding = false
     }
 
     /// Writes as many bytes as the socket accepts.
@@ -146,13 +155,13 @@ struct Outgoing {
 
     private mutating func give(_ new: [UInt8]) -> Outcome {
         // Usually no bytes wait, and none have to be copied.
-        guard head == bytes.count, descriptor >= 0, !isBlocked else {
+        guard head == bytes.count else {
             bytes.append(contentsOf: new)
             return .sent
         }
         bytes = new
         head = 0
-        return flush()
+        return isHolding || isBlocked || descriptor < 0 ? .sent : flush()
     }
 
     /// Total number of bytes for the socket so far.

@@ -20,10 +20,11 @@ package struct RTMPUplink: Sendable {
         self.bytesBefore = bytesBefore
     }
 
-    /// Sends a tag, reusing the bytes that other destinations have encoded in the same form.
+    /// Sends a tag, reusing the bytes that other destinations have encoded in the same form. Tags that arrived together go out
+    /// in one write.
     package func send(_ tag: OutputTag) {
         let isUsual = stream == Self.usualStream && writer.chunkSize == RTMPClient.publishedChunkSize
-        connection.send(isUsual ? tag.message { encode(tag.tag) } : encode(tag.tag))
+        connection.sendTogether(isUsual ? tag.message { encode(tag.tag) } : encode(tag.tag))
     }
 
     /// The number that nearly every server assigns to the first stream of a connection.

@@ -49,6 +49,8 @@ package final class SocketLoop: @unchecked Sendable {
     fileprivate var poller: SocketPoller
     /// Buffer for the socket that is being read, shared by all sockets. Use on the loop only.
     var scratch = [UInt8](repeating: 0, count: 1 << 16)
+    /// Connections with bytes that are written after the current call.
+    private var unflushed: [TCPConnection] = []
     private struct Inbox {
         var work: [@Sendable () -> Void] = []
         /// Whether the loop checks the inbox before it waits.
@@ -150,8 +152,22 @@ package final class SocketLoop: @unchecked Sendable {
             inbox.withLock { $0.isAwake = true }
             for index in 0..<count { handle(poller[index]) }
             if deadlines.time != .max { callDeadlines() }
+            flush()
             emptyInbox()
         }
+    }
+
+    /// Has a connection write its bytes after the current call. Call on the loop only.
+    func flushAfterCall(_ connection: TCPConnection) { unflushed.append(connection) }
+
+    private func flush() {
+        // A write that fails may have others send.
+        var next = 0
+        while next < unflushed.count {
+            unflushed[next].flushHeld()
+            next += 1
+        }
+        if next > 0 { unflushed.removeAll(keepingCapacity: true) }
     }
 
     private func handle(_ tag: UInt64) {
@@ -159,6 +175,8 @@ package final class SocketLoop: @unchecked Sendable {
             emptyPipe()
         } else {
             poller.watch(of: tag)?.onReady()
+            // Not after the other sockets, which may take long.
+            flush()
         }
     }
 
@@ -212,6 +230,7 @@ package final class SocketLoop: @unchecked Sendable {
             }
             guard !work.isEmpty else { return }
             for piece in work { piece() }
+            flush()
         }
     }
 }

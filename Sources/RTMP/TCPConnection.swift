@@ -23,7 +23,7 @@ package final class TCPConnection: @unchecked Sendable {
 
     /// The server; `nil` for a connection from a client.
     private let destination: Destination?
-    private let loop: SocketLoop
+    let loop: SocketLoop
     /// Timeout in ns.
     private let timeout: Int64
     private let onEvent: (Event) -> Void
@@ -34,9 +34,11 @@ package final class TCPConnection: @unchecked Sendable {
     /// Time in ns of CLOCK_MONOTONIC until which every read is acknowledged at once.
     private var quickUntil: Int64 = 0
     private var isOver = false
+    /// Whether bytes wait for the end of the current call.
+    var isHeld = false
     /// The socket; −1 means none.
     private var descriptor: Int32 = -1
-    private let outgoing: Mutex<Outgoing>
+    let outgoing: Mutex<Outgoing>
     /// Whether bytes go through TLS.
     private let isEncrypted: Bool
     /// Whether bytes go through TLS and its handshake is not complete.
@@ -137,35 +139,6 @@ package final class TCPConnection: @unchecked Sendable {
         watch = nil
         drop()
     }
-
-    /// Sends as much as the system accepts at once, and the rest later. Before the connection is established,
-    /// everything is sent later. Call from any thread.
-    package func send(_ bytes: [UInt8]) {
-        act(on: outgoing.withLock { $0.send(bytes) })
-    }
-
-    /// Call from any thread.
-    private func act(on outcome: Outgoing.Outcome) {
-        switch outcome {
-        case .sent: break
-        case .blocked: loop.perform { [weak self] in self?.watchWriting() }
-        case .failed(let error): loop.perform { [weak self] in self?.end(afterFailure: error) }
-        }
-    }
-
-    /// Sends the waiting bytes and ends the output. The server's bytes are still received.
-    package func finish() {
-        act(on: outgoing.withLock { $0.finish() })
-    }
-
-    /// The progress of the bytes passed to `send`. Read from any thread.
-    package var progress: Progress { outgoing.withLock { $0.progress } }
-
-    /// The same as `progress.waiting`. Read from any thread.
-    package var waiting: Int { outgoing.withLock { $0.waiting } }
-
-    /// Number of bytes that the kernel has not taken yet. Costs no system call. Read from any thread.
-    package var queued: Int { outgoing.withLock { $0.queued } }
 
     /// Lets bytes from the peer wait until there are `count` of them, or the connection has ended, so that short messages do
     /// not wake the loop. Until then only `receiveWaiting()` receives them. Call on the loop, once connected.
@@ -296,13 +269,13 @@ package final class TCPConnection: @unchecked Sendable {
         }
     }
 
-    private func flush() {
+    func flush() {
         guard !isOver else { return }
         if case .failed(let error) = outgoing.withLock({ $0.flush() }) { return end(afterFailure: error) }
         watchWriting()
     }
 
-    private func watchWriting() {
+    func watchWriting() {
         watch?.events = outgoing.withLock { $0.isBlocked } ? POLLIN | POLLOUT : POLLIN
     }
 
@@ -328,7 +301,7 @@ package final class TCPConnection: @unchecked Sendable {
     }
 
     /// Ends after a failed write, but first reads the server's last bytes, which say more than the failure does.
-    private func end(afterFailure error: Int32) {
+    func end(afterFailure error: Int32) {
         if isConnected { receive() }
         end(ConnectionFault(errno: error))
     }

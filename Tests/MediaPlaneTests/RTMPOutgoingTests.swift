@@ -108,12 +108,69 @@ import Testing
         #expect(outgoing.progress == TCPConnection.Progress(acknowledged: Int64(sent.count)))
     }
 
+    @Test func heldBytesGoOutTogether() throws {
+        let pair = try SocketPair()
+        var outgoing = Outgoing()
+        // Before there is a connection.
+        outgoing.hold([1])
+        outgoing.descriptor = pair.here
+        #expect(outgoing.flush() == .sent && pair.read(9) == [1])
+        outgoing.hold([2])
+        outgoing.hold([3, 4])
+        // What is sent meanwhile keeps its place.
+        #expect(outgoing.send([5]) == .sent)
+        #expect(outgoing.queued == 4 && outgoing.progress.waiting == 4 && pair.read(9) == [])
+        #expect(outgoing.flush() == .sent && outgoing.queued == 0)
+        #expect(pair.read(9) == [2, 3, 4, 5])
+        outgoing.hold([6])
+        outgoing.finish()
+        outgoing.hold([7])
+        #expect(outgoing.flush() == .sent)
+        #expect(pair.read(9) == [6] && pair.read(9) == nil, "nothing after the end")
+    }
+
     @Test func aConnectionThatIsGoneIsAFailure() throws {
         let pair = try SocketPair()
         var outgoing = Outgoing()
         outgoing.descriptor = pair.here
         shutdown(pair.here, Int32(SHUT_WR))
         #expect(outgoing.send([1]) == .failed(EPIPE))
+    }
+
+    /// What one call from the loop sends is written after it, and what another thread sends at once.
+    @Test func tagsOfOneCallGoOutTogether() async throws {
+        let listener = try LoopbackListener()
+        defer { close(listener.descriptor) }
+        let connection = TCPConnection(
+            Destination(scheme: "rtmp", host: "127.0.0.1", port: UInt16(listener.port), limits: nil), loop: .shared,
+            timeout: 5
+        ) { _ in }
+        SocketLoop.shared.perform { connection.open() }
+        let server = try #require(listener.accept())
+        defer { close(server) }
+        func onLoop<Value: Sendable>(_ work: @escaping @Sendable () -> Value) async -> Value {
+            await withCheckedContinuation { done in SocketLoop.shared.perform { done.resume(returning: work()) } }
+        }
+        /// Returns the next bytes, once there are any.
+        func receive() -> [UInt8] {
+            var bytes = [UInt8](repeating: 9, count: 8)
+            let count = recv(server, &bytes, bytes.count, 0)
+            return Array(bytes.prefix(max(0, count)))
+        }
+        connection.send([0])
+        #expect(receive() == [0])
+        let waiting = await onLoop {
+            connection.sendTogether([1, 2])
+            connection.sendTogether([3])
+            return connection.queued
+        }
+        #expect(waiting == 3)
+        #expect(await onLoop { connection.queued } == 0)
+        #expect(receive() == [1, 2, 3])
+        connection.sendTogether([4])
+        #expect(connection.queued == 0)
+        #expect(receive() == [4])
+        await onLoop { connection.close() }
     }
 
     @Test func tagsGoUpAsMessagesAndMetadataIsKept() throws {
