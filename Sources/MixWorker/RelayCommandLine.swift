@@ -27,6 +27,9 @@ struct RelayCommandLine: AsyncParsableCommand {
     @Option(help: "Run the programs named on standard input (a socket), with their own sockets in this directory.")
     var shared: String?
 
+    @Option(help: "With --shared: ms, 0 to 10, for which packets of calm programs may collect before they are read.")
+    var quantum = 0
+
     @Option(help: "Seconds without an orchestrator after which the program ends.")
     var orphanTimeout: Double = 300
 
@@ -50,6 +53,7 @@ struct RelayCommandLine: AsyncParsableCommand {
         guard isShared == (task == nil), isShared == (socket == nil) else {
             throw ValidationError("Name --task and --socket for one program, or --shared for several.")
         }
+        guard (0...10).contains(quantum) else { throw ValidationError("--quantum is 0 to 10 ms.") }
     }
 
     func run() async throws {
@@ -67,7 +71,7 @@ struct RelayCommandLine: AsyncParsableCommand {
             } else {
                 let shares = CPUShares()
                 let input = FileHandle.standardInput.fileDescriptor
-                let host = RelayHost(descriptor: input) { [self, logger] task, socket in
+                let host = RelayHost(descriptor: input, quantum: quantum) { [self, logger] task, socket in
                     makeRelay(task, socket, worker, shares, logger)
                 }
                 try await SocketWorker.untilTerminated(host.terminate) { await host.run() }

@@ -46,6 +46,7 @@ package final class SocketLoop: @unchecked Sendable {
 
     private var watches: [Watch] = []
     private var deadlines = DeadlineBound<Watch>()
+    private var pace = ReadingPace()
     fileprivate var poller: SocketPoller
     /// Buffer for the socket that is being read, shared by all sockets. Use on the loop only.
     var scratch = [UInt8](repeating: 0, count: 1 << 16)
@@ -113,6 +114,31 @@ package final class SocketLoop: @unchecked Sendable {
         watches.removeAll { $0 === watch }
     }
 
+    // MARK: Quanta
+
+    /// Sets the time for which packets of calm programs may collect before they are read, in ms; 0 means that they are read as
+    /// they arrive. Call from any thread.
+    package func setQuantum(_ milliseconds: Int) {
+        run { [self] in pace.quantum = Int64(milliseconds) * 1_000_000 }
+    }
+
+    /// Sets whether the packets of a holder may be delayed by a quantum; those of a holder that was never named may be. Call on
+    /// the loop only.
+    package func setCalm(_ isCalm: Bool, for holder: ObjectIdentifier) { pace.setCalm(isCalm, holder) }
+
+    /// Leaves the sockets alone while packets collect. Work for the loop ends the rest at once.
+    ///
+    /// - Returns: False if the loop waits for its sockets as usual.
+    private func rest() -> Bool {
+        let time = pace.rest(at: MonotonicClock.now())
+        guard time > 0, wake.read >= 0 else { return false }
+        let milliseconds = Int32(clamping: (time + 999_999) / 1_000_000)
+        let longest = longestWait()
+        var work = pollfd(fd: wake.read, events: Int16(POLLIN), revents: 0)
+        _ = poll(&work, 1, longest < 0 ? milliseconds : min(milliseconds, longest))
+        return true
+    }
+
     // MARK: Silence
 
     /// Exit status of a process that ended because it may no longer send.
@@ -147,7 +173,9 @@ package final class SocketLoop: @unchecked Sendable {
                 inbox.isAwake = !inbox.work.isEmpty
                 return inbox.isAwake
             }
-            let count = poller.wait(hasWork ? 0 : longestWait())
+            let isRested = !hasWork && pace.isOn && rest()
+            let count = poller.wait(hasWork || isRested ? 0 : longestWait())
+            if pace.isOn { pace.looked(count, at: MonotonicClock.now()) }
             keepSilence()
             inbox.withLock { $0.isAwake = true }
             for index in 0..<count { handle(poller[index]) }

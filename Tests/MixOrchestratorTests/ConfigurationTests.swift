@@ -65,7 +65,7 @@ import Testing
               outputs: ["rtmp://a.example/{room}", "backup=rtmp://b.example/{room}", {id: third, url: "rtmp://c.example/x"}]
               layout: grid
               canvas: { width: 1280, height: 720, fps: 30, background: "#010203" }
-            relay: { orphanTimeout: 7, keep: true, readyMixer: false, programsPerProcess: 3 }
+            relay: { orphanTimeout: 7, keep: true, readyMixer: false, programsPerProcess: 3, quantum: 8 }
             mixer: { encoder: va }
             memory: { mixer: 3000, rendition: 0 }
             log: { level: debug }
@@ -95,7 +95,7 @@ import Testing
             configuration.roomCanvas
                 == RoomCanvas(Canvas(width: 1280, height: 720, fps: 30, background: RGB(red: 1, green: 2, blue: 3))))
         #expect(configuration.orphanTimeout == 7 && configuration.keepsRelays && !configuration.keepsMixersReady)
-        #expect(configuration.programsPerProcess == 3)
+        #expect(configuration.programsPerProcess == 3 && configuration.quantum == 8)
         #expect(configuration.encoder == "va")
         #expect(
             configuration.limits

@@ -49,6 +49,26 @@ import Testing
         }
     }
 
+    @Test func sharedProcessesLearnTheirQuantum() async throws {
+        try await withDirectory { directory in
+            let path = directory + "/mixworker"
+            let script =
+                "#!/bin/sh\necho \"$*\" > '\(directory)/arguments.new'\n"
+                + "mv '\(directory)/arguments.new' '\(directory)/arguments'\n\(Self.worker)\n"
+            try Data(script.utf8).write(to: URL(fileURLWithPath: path))
+            try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
+            let starter = RelayStarter(
+                worker: path, orphanTimeout: 17, programsPerProcess: 2, quantum: 8, logLevel: "info")
+            let relays = try start(["a"], starter, directory)
+            let arguments = try await eventually {
+                try? String(contentsOfFile: directory + "/arguments", encoding: .utf8)
+            }
+            #expect(arguments.contains("--shared") && arguments.contains("--quantum 8"), "\(arguments)")
+            for relay in relays { relay.signal(SIGTERM) }
+            for relay in relays { _ = try await eventually { relay.exitDescription() } }
+        }
+    }
+
     @Test func programsOfAProcessThatDiedAreAloneFromThenOn() async throws {
         try await withDirectory { directory in
             let starter = try starter(Self.worker, in: directory)

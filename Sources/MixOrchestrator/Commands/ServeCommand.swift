@@ -78,8 +78,8 @@ struct ServeCommand: AsyncParsableCommand {
             worker: configuration.worker, orphanTimeout: configuration.orphanTimeout,
             keepsMixersReady: configuration.keepsMixersReady,
             forkServer: configuration.forksMixers ? MixerForkServer.socket(data: configuration.data) : nil,
-            programsPerProcess: configuration.programsPerProcess, encoder: configuration.encoder,
-            logLevel: configuration.logLevel.rawValue, limits: configuration.limits)
+            programsPerProcess: configuration.programsPerProcess, quantum: configuration.quantum,
+            encoder: configuration.encoder, logLevel: configuration.logLevel.rawValue, limits: configuration.limits)
         let shutdown = ShutdownNotice(logger: logger)
         let application = try await buildOrchestrator(
             configuration, store: store, starter: starter, logger: logger, shutdown: shutdown, metrics: metrics)

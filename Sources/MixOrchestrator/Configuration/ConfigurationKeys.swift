@@ -26,6 +26,7 @@ enum ConfigurationKeys {
         "rooms.canvas.fps": .scalar, "rooms.canvas.follows": .scalar, "rooms.canvas.background": .scalar,
         "relay.orphanTimeout": .scalar,
         "relay.keep": .scalar, "relay.readyMixer": .scalar, "relay.programsPerProcess": .scalar,
+        "relay.quantum": .scalar,
         "mixer.encoder": .scalar, "mixer.forkServer": .scalar, "log.level": .scalar,
         "log.format": .scalar,
         "playback.access": .scalar, "playback.key": .scalar, "playback.keyFile": .scalar,

@@ -67,6 +67,8 @@ struct OrchestratorConfiguration: Sendable {
     var forksMixers: Bool
     /// Maximum number of programs that share a relay process.
     var programsPerProcess: Int
+    /// Time in ms, 0…10, for which packets of calm programs of such a process may collect.
+    var quantum: Int
     /// Encoder of mixers: `software`, `auto`, or the name of a kind.
     var encoder: String
     /// Limits of relays and of the workers that they start.
@@ -136,6 +138,7 @@ struct OrchestratorConfiguration: Sendable {
         keepsMixersReady = try values.flag("relay.readyMixer") ?? true
         forksMixers = try values.flag("mixer.forkServer") ?? true
         programsPerProcess = try values.integer("relay.programsPerProcess", in: 1...64) ?? 1
+        quantum = try values.integer("relay.quantum", in: 0...10) ?? 0
         encoder = try values.encoder("mixer.encoder") ?? "software"
         mediaDirectory = values.text("media.directory").map(Self.absolute)
         limits = WorkerLimits(

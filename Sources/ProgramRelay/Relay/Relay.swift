@@ -206,6 +206,7 @@ public actor Relay {
         phase = .over
         tickDeadline.end()
         stallDeadline.end()
+        loop.setCalm(true, for: ObjectIdentifier(self))
         // The process must not be killed during the remaining work.
         if configuration.shares != nil { configuration.processFile.remove() }
         listener?.close()
@@ -313,6 +314,7 @@ public actor Relay {
 
     /// Sets the time of the next tick.
     func scheduleTick(now: MediaTime, isCalm: Bool) {
+        loop.setCalm(isCalm, for: ObjectIdentifier(self))
         let calmUntil = isCalm ? nextDue(now: now) : nil
         let next = ticks.next(
             now: now, calmUntil: calmUntil,

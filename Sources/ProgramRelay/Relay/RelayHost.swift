@@ -17,9 +17,12 @@ public final class RelayHost: Sendable {
 
     /// - Parameters:
     ///   - descriptor: The socket to the service. Owned from now on.
+    ///   - quantum: Time in ms for which packets may collect while all programs are calm; 0 means that they are read as they
+    ///     arrive.
     ///   - make: Creates the relay of a task that listens at a path.
-    public init(descriptor: Int32, make: @escaping @Sendable (TaskID, String) -> Relay) {
+    public init(descriptor: Int32, quantum: Int = 0, make: @escaping @Sendable (TaskID, String) -> Relay) {
         self.make = make
+        SocketLoop.shared.setQuantum(quantum)
         let (commands, command) = AsyncStream.makeStream(of: RelayHostCommand.self)
         (self.commands, self.command) = (commands, command)
         let lines = HostLines()

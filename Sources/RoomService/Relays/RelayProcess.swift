@@ -67,10 +67,12 @@ package struct RelayStarter: RelayStarting {
     /// Processes that run several programs; `nil` if every program has its own process.
     private(set) var shared: SharedRelays?
 
-    /// - Parameter programsPerProcess: Maximum number of programs that share a process.
+    /// - Parameters:
+    ///   - programsPerProcess: Maximum number of programs that share a process.
+    ///   - quantum: Time in ms, 0…10, for which packets of such programs may collect while they are calm.
     package init(
         worker: String, orphanTimeout: Int, keepsMixersReady: Bool = true, forkServer: String? = nil,
-        programsPerProcess: Int = 1, encoder: String = "software", logLevel: String,
+        programsPerProcess: Int = 1, quantum: Int = 0, encoder: String = "software", logLevel: String,
         limits: WorkerLimits = WorkerLimits()
     ) {
         self.worker = worker
@@ -85,7 +87,8 @@ package struct RelayStarter: RelayStarting {
         let starter = self
         shared = SharedRelays(limit: programsPerProcess) { (socket, input) throws(RelayError) in
             let directory = RelayProcessFile.directory(socket)
-            return try starter.launch(["--shared", directory], input: .descriptor(input), socket: socket)
+            let programs = ["--shared", directory] + (quantum > 0 ? ["--quantum", "\(quantum)"] : [])
+            return try starter.launch(programs, input: .descriptor(input), socket: socket)
         }
     }
 
