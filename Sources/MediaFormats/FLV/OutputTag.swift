@@ -23,11 +23,11 @@ public struct OutputTag: Hashable, Sendable {
     }
 
     /// Tag header, body and back pointer.
-    public var bytes: [UInt8] { forms.form(\.tag) { tag.encoded } }
+    public var bytes: [UInt8] { forms.tag { tag.encoded } }
 
     /// Returns the tag as an RTMP message for most servers. The first caller encodes it; later callers share the
     /// result.
-    package func message(_ make: () -> [UInt8]) -> [UInt8] { forms.form(\.message, make) }
+    package func message(_ make: () -> [UInt8]) -> [UInt8] { forms.message(make) }
 
     private final class SharedForms: Sendable {
         struct Forms {
@@ -36,11 +36,21 @@ public struct OutputTag: Hashable, Sendable {
         }
         private let forms = Mutex(Forms())
 
-        func form(_ path: WritableKeyPath<Forms, [UInt8]?>, _ make: () -> [UInt8]) -> [UInt8] {
+        func tag(_ make: () -> [UInt8]) -> [UInt8] {
             forms.withLock { forms in
-                if let known = forms[keyPath: path] { return known }
+                if let known = forms.tag { return known }
                 let made = make()
-                forms[keyPath: path] = made
+                forms.tag = made
+                return made
+            }
+        }
+
+        // A function of its own, because access through key paths costs more than the rest of it.
+        func message(_ make: () -> [UInt8]) -> [UInt8] {
+            forms.withLock { forms in
+                if let known = forms.message { return known }
+                let made = make()
+                forms.message = made
                 return made
             }
         }
