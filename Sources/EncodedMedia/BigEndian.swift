@@ -26,7 +26,8 @@ extension [UInt8] {
     package mutating func appendBigEndian<Number: FixedWidthInteger>(
         _ value: Number, bytes count: Int = MemoryLayout<Number>.size
     ) {
-        Swift.withUnsafeBytes(of: value.bigEndian) { append(contentsOf: $0.suffix(count)) }
+        // Byte by byte, because appending a slice of a few bytes costs several times as much.
+        for place in (0..<count).reversed() { append(UInt8(truncatingIfNeeded: value >> (8 * place))) }
     }
 
     /// Overwrites the bytes of a number from `index` on, all of which must exist.
