@@ -99,8 +99,10 @@ public struct StallWatch: Sendable {
     /// Time of the next change if nothing arrives; `nil` if there is none.
     public func nextChange(after now: MediaTime) -> MediaTime? {
         guard let last else { return nil }
-        // Beyond the limits, which are exclusive.
-        return [trust(at: now), patience(at: now)].map { last + $0 + MediaTime(nanoseconds: 1) }.first { $0 > now }
+        // Beyond the limits, which are exclusive. Every packet asks for this, so no array is made.
+        let begin = last + MediaTime(nanoseconds: 1)
+        let (suspicion, stall) = (begin + trust(at: now), begin + patience(at: now))
+        return suspicion > now ? suspicion : stall > now ? stall : nil
     }
 
     /// Returns whether gaps of about this length have occurred so often that they are normal for the source. Some
@@ -123,9 +125,17 @@ public struct StallWatch: Sendable {
 
     /// Time without a frame up to which the source has not stalled.
     public func patience(at now: MediaTime) -> MediaTime {
-        let recent = gaps.filter { now - $0.at <= Self.memory }
-        let hiccup = longestHiccup(at: now)
-        let nature = recent.count >= Self.usual ? recent[Self.usual - 1].length : .zero
-        return max(least, min(max(hiccup, nature) * 5 / 4, Self.mostPatience))
+        guard !gaps.isEmpty else { return least }
+        return max(least, min(max(longestHiccup(at: now), nature(at: now)) * 5 / 4, Self.mostPatience))
+    }
+
+    /// Length that as many recent gaps reach as count as normal; zero if there are fewer.
+    private func nature(at now: MediaTime) -> MediaTime {
+        var count = 0
+        for gap in gaps where now - gap.at <= Self.memory {
+            count += 1
+            if count == Self.usual { return gap.length }
+        }
+        return .zero
     }
 }

@@ -24,7 +24,8 @@ package final class LoopDeadline: @unchecked Sendable {
     /// Sets the deadline, in ns of CLOCK_MONOTONIC, in place of any other; `.max` means none. Costs nothing on the
     /// loop.
     package func set(_ time: Int64) {
-        loop.run { [self] in watch?.deadline = time }
+        // On the loop without a closure, because every packet postpones a deadline.
+        if loop.isCurrent { watch?.deadline = time } else { loop.perform { [self] in watch?.deadline = time } }
     }
 
     package func end() {

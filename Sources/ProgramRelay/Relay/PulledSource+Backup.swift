@@ -44,7 +44,7 @@ extension PulledSource {
     ///
     /// - Throws: The bound that the connection has exceeded, so that it must be ended.
     func check(probed items: [MediaItem], now: MediaTime) throws(SourceGate.Excess) {
-        for item in items { _ = try gates[.first, default: SourceGate()].pass(item, now: now) }
+        for item in items { _ = try gates.first.pass(item, now: now) }
     }
 
     /// Records that the first address has exceeded its bounds. Its next probe waits as a source without a backup does.

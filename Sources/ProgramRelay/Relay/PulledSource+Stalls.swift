@@ -6,12 +6,14 @@ import ProgramSplicer
 extension PulledSource {
     /// Records that a frame has arrived.
     func noteArrival(of track: Track, now: MediaTime) {
-        let interval =
-            switch track {
-            case .video: timeline.frameInterval
-            case .audio: audioInterval
-            }
-        stalls[track, default: StallWatch()].arrived(at: now, interval: interval)
+        switch track {
+        case .video:
+            if stalls.video == nil { stalls.video = StallWatch() }
+            stalls.video?.arrived(at: now, interval: timeline.frameInterval)
+        case .audio:
+            if stalls.audio == nil { stalls.audio = StallWatch() }
+            stalls.audio?.arrived(at: now, interval: audioInterval)
+        }
         // Without pictures, or if the program leaves them out, only sound can end a pause.
         if track == .video || timeline.video == nil { isPaused = false }
     }
@@ -36,7 +38,7 @@ extension PulledSource {
     }
 
     /// The track by which the source is judged: its pictures, if it has any.
-    var judged: StallWatch? { timeline.video == nil ? stalls[.audio] : stalls[.video] }
+    var judged: StallWatch? { timeline.video == nil ? stalls.audio : stalls.video }
 
     /// Returns the silence after which the source is reported as stalled: longer than its recent gaps.
     func silence(now: MediaTime) -> MediaTime {
@@ -59,7 +61,10 @@ extension PulledSource {
     func nextStall(after now: MediaTime) -> MediaTime? { judged?.nextChange(after: now) }
 
     /// Returns the tracks that have delivered and then stalled.
-    func stalledTracks(now: MediaTime) -> [Track] {
-        Track.allCases.filter { track in stalls[track].map { isPaused || $0.hasStalled(at: now) } ?? false }
+    func stalledTracks(now: MediaTime) -> [Track] { Track.allCases.filter { hasStalled($0, now: now) } }
+
+    /// Returns whether a track has delivered and then stalled.
+    func hasStalled(_ track: Track, now: MediaTime) -> Bool {
+        stalls[track].map { isPaused || $0.hasStalled(at: now) } ?? false
     }
 }

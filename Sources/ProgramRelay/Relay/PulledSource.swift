@@ -43,13 +43,13 @@ final class PulledSource {
 
     private var pull: (any SourcePull)?
     /// Arrivals of each track, across connections.
-    var stalls: [Track: StallWatch] = [:]
+    var stalls = PerTrack<StallWatch>()
     /// Whether the publisher has said on this connection that it shows nothing until its next picture.
     var isPaused = false
     /// Number of new timelines so far.
     private(set) var steps = 0
     /// The gate of each address.
-    var gates: [BackupChoice.Way: SourceGate] = [:]
+    var gates = (first: SourceGate(), backup: SourceGate())
     /// Whether the program may have pictures of this stream from another address.
     private var followsOther = false
     private(set) var keyframes = KeyframeGate()
@@ -136,7 +136,10 @@ final class PulledSource {
         isQuarantined = false
         // A server that is in a pause says so again.
         isPaused = false
-        gates[choice.way]?.reconnected()
+        switch choice.way {
+        case .first: gates.first.reconnected()
+        case .backup: gates.backup.reconnected()
+        }
         keyframes = KeyframeGate(isClosed: hasPictures(at: now))
         entry = OpenGroupEntry()
         parameterSets = InBandParameterSets()
@@ -190,7 +193,8 @@ final class PulledSource {
 
     /// Returns the item to forward; `nil` if it is dropped.
     private func pass(_ item: MediaItem, now: MediaTime) throws(SourceGate.Excess) -> MediaItem? {
-        let passed = try gates[choice.way, default: SourceGate()].pass(item, now: now)
+        let passed =
+            try choice.way == .first ? gates.first.pass(item, now: now) : gates.backup.pass(item, now: now)
         guard planned.takesEverything || planned.takes(item.track), keyframes.admits(passed, now: now) else {
             return nil
         }
@@ -198,7 +202,7 @@ final class PulledSource {
     }
 
     /// Number of frames of this connection whose presentation time was out of bounds.
-    var correctedFrames: Int { gates[choice.way]?.corrected ?? 0 }
+    var correctedFrames: Int { choice.way == .first ? gates.first.corrected : gates.backup.corrected }
 
     /// Whether `requestKeyframe` reaches the sender.
     var takesKeyframeRequests: Bool { pull?.takesKeyframeRequests ?? false }

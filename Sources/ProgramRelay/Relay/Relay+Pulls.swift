@@ -155,7 +155,7 @@ extension Relay {
             }
         }
         if splicer.onAir == feed {
-            if source.stalledTracks(now: arrival).contains(.audio) { perform(splicer.fillSound(of: feed)) }
+            if source.hasStalled(.audio, now: arrival) { perform(splicer.fillSound(of: feed)) }
             watchForStall(now: arrival)
         }
         if source.isPaused != wasPaused || !basis.holds(with: source.fact(now: arrival), of: id)
