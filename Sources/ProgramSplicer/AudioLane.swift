@@ -49,7 +49,7 @@ struct AudioLane: Sendable {
     }
 
     /// Returns the frames with which the next feed begins, or `nil` while it cannot begin yet.
-    mutating func changeIfReached(feeds: [SpliceInput: SpliceInputState], now: MediaTime) -> [EncodedFrame]? {
+    mutating func changeIfReached(feeds: SpliceInputStates, now: MediaTime) -> [EncodedFrame]? {
         guard let (feed, time, since) = next, let state = feeds[feed] else { return nil }
         let waited = now - since > AudioLane.patience
         let isOldGone = self.feed.map { feeds[$0].map(\.isGone) ?? true } ?? true

@@ -45,6 +45,11 @@ struct SpliceInputState: Sendable {
         audioBytes = 0
     }
 
+    mutating func note(video frame: EncodedFrame) {
+        newestVideo = max(newestVideo ?? frame.pts, frame.pts)
+        if frame.pts != frame.dts { reorders = true }
+    }
+
     mutating func remember(audio frame: EncodedFrame) {
         recentAudio.append(frame)
         audioBytes += frame.footprint

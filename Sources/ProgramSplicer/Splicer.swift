@@ -58,7 +58,7 @@ public struct Splicer: Sendable {
         case entering(SpliceInput, at: MediaTime, held: [EncodedFrame], since: MediaTime)
     }
 
-    var feeds: [SpliceInput: SpliceInputState] = [:]
+    var feeds = SpliceInputStates()
     /// Removed feeds that the program still needed when it was last advanced.
     private var removed: Set<SpliceInput> = []
     var pending: Pending?
@@ -66,7 +66,7 @@ public struct Splicer: Sendable {
     private var lastDecoding: MediaTime?
     /// Whether an IDR of the target arrived when the program had already passed its time.
     var hasMissedIDR = false
-    var configured: [Track: CodecConfiguration] = [:]
+    var configured = PerTrack<CodecConfiguration>()
     /// The mixer that was asked for an IDR because the feed on air is gone.
     var askedForLost: SpliceInput?
     var unreported: (splice: Splice, since: MediaTime)?
@@ -98,13 +98,13 @@ public struct Splicer: Sendable {
         switch configuration.track {
         case .video:
             if holds(feed), feeds[feed]?.video != configuration { actions = abandonPending() }
-            feeds[feed, default: SpliceInputState()].video = configuration
+            feeds.update(feed) { $0.video = configuration }
         case .audio:
             if feeds[feed]?.audio != configuration { feeds[feed]?.forgetAudio() }
-            feeds[feed, default: SpliceInputState()].audio = configuration
+            feeds.update(feed) { $0.audio = configuration }
             if let format = AudioSpecificConfig(configuration.bytes) {
                 let length = MediaTime.units(Int64(format.samplesPerFrame), rate: format.sampleRate)
-                feeds[feed, default: SpliceInputState()].audioFrame = length
+                feeds.update(feed) { $0.audioFrame = length }
                 audio.setFrameLength(length, of: feed)
             }
         }
@@ -113,31 +113,38 @@ public struct Splicer: Sendable {
 
     /// Sets the distance between two video frames of `feed`, as well as it is known.
     public mutating func setInterval(_ interval: MediaTime, of feed: SpliceInput) {
-        feeds[feed, default: SpliceInputState()].interval = interval
+        feeds.update(feed) { $0.interval = interval }
     }
 
     /// Sets the time by which `mixer` shows each source's frames later than their own times, from its next frame on. A
     /// splice to one of these sources waits for the mixed frame that shows the preceding source frame, and continues
     /// with the next one.
     public mutating func setDelays(_ delays: [SourceID: MediaTime], in mixer: SpliceInput) {
-        feeds[mixer, default: SpliceInputState()].delays = delays
+        feeds.update(mixer) { $0.delays = delays }
     }
 
     /// Handles the next frame of `feed`, in decoding order and in program time.
     ///
     /// - Parameter now: Program time at which the frame arrived.
     public mutating func frame(_ frame: EncodedFrame, of feed: SpliceInput, now: MediaTime) -> [Action] {
-        feeds[feed, default: SpliceInputState()].isGone = false
-        removed.remove(feed)
+        if !removed.isEmpty { removed.remove(feed) }
         switch frame.track {
         case .audio:
-            feeds[feed, default: SpliceInputState()].remember(audio: frame)
-            return advanceSound(now: now) + audioArrived(frame, of: feed, now: now) + report(now: now)
+            feeds.update(feed) { state in
+                state.isGone = false
+                state.remember(audio: frame)
+            }
+            return Self.join(
+                advanceSound(now: now), audioArrived(frame, of: feed, now: now), report(now: now))
         case .video where tracks == .audio:
+            feeds.update(feed) { $0.isGone = false }
             return []
         case .video:
-            note(frame, of: feed)
-            return videoArrived(frame, of: feed, now: now) + advanceAudio(now: now)
+            feeds.update(feed) { state in
+                state.isGone = false
+                state.note(video: frame)
+            }
+            return Self.join(videoArrived(frame, of: feed, now: now), advanceAudio(now: now))
         }
     }
 
@@ -204,13 +211,6 @@ public struct Splicer: Sendable {
 
     func hasRate(of feed: SpliceInput?) -> Bool {
         (interval(of: feed) - interval(of: onAir)).magnitude < interval(of: onAir) / 20
-    }
-
-    private mutating func note(_ frame: EncodedFrame, of feed: SpliceInput) {
-        var state = feeds[feed] ?? SpliceInputState()
-        state.newestVideo = max(state.newestVideo ?? frame.pts, frame.pts)
-        if frame.pts != frame.dts { state.reorders = true }
-        feeds[feed] = state
     }
 
     private mutating func videoArrived(_ frame: EncodedFrame, of feed: SpliceInput, now: MediaTime) -> [Action] {
@@ -298,7 +298,9 @@ public struct Splicer: Sendable {
         }
         lastDecoding = frame.dts
         lastVideo = max(lastVideo ?? frame.pts, frame.pts)
-        return configureIfNeeded(onAir.flatMap { feeds[$0]?.video }) + [.emit(frame)]
+        var actions = configureIfNeeded(onAir.flatMap { feeds[$0]?.video })
+        actions.append(.emit(frame))
+        return actions
     }
 
     /// Forgets the video sent so far, so that it starts over when it returns.
@@ -317,7 +319,7 @@ public struct Splicer: Sendable {
     // MARK: Audio
 
     private mutating func audioArrived(_ frame: EncodedFrame, of feed: SpliceInput, now: MediaTime) -> [Action] {
-        emit(audio: audio.arrived(frame, of: feed)) + advanceAudio(now: now)
+        Self.join(emit(audio: audio.arrived(frame, of: feed)), advanceAudio(now: now))
     }
 
     private mutating func advanceAudio(now: MediaTime) -> [Action] {
@@ -326,9 +328,14 @@ public struct Splicer: Sendable {
     }
 
     mutating func emit(audio frames: [EncodedFrame]) -> [Action] {
-        guard tracks != .video else { return [] }
+        guard tracks != .video, !frames.isEmpty else { return [] }
         let configuration = audio.feed.flatMap { feeds[$0]?.audio }
-        return frames.flatMap { configureIfNeeded(configuration) + [.emit($0)] }
+        var actions: [Action] = []
+        for frame in frames {
+            actions += configureIfNeeded(configuration)
+            actions.append(.emit(frame))
+        }
+        return actions
     }
 
     /// Reports a splice once its audio has followed, or after `patience` without it.
