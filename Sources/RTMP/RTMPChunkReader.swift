@@ -87,6 +87,12 @@ package struct RTMPChunkReader: Sendable {
     ///
     /// - Returns: Bytes that were taken for an extended timestamp but are not one; `nil` if the header is not complete.
     private mutating func readHeader(_ rest: inout ArraySlice<UInt8>) throws(RTMPError) -> [UInt8]? {
+        if header.isEmpty, let first = rest.first {
+            // In one piece, as far as it has arrived. Only an extended timestamp may follow.
+            let piece = rest.prefix(Self.basicLength(first) + Self.messageHeaderLengths[Int(first >> 6)])
+            header.append(contentsOf: piece)
+            rest = rest.dropFirst(piece.count)
+        }
         while true {
             let missing = try headerLength() - header.count
             guard missing > 0 else { break }
