@@ -38,6 +38,17 @@ import Testing
         #expect(others == 5_000 / 128)
     }
 
+    @Test func aBacklogIsEmptyOnceEverythingIsHandled() {
+        let backlog = Backlog(limit: 10_000)
+        #expect(backlog.isEmpty)
+        #expect(backlog.addIfItFits(0) && !backlog.isEmpty, "a piece of nothing waits, too")
+        #expect(backlog.addIfItFits(7))
+        backlog.remove(7)
+        #expect(!backlog.isEmpty)
+        backlog.remove(0)
+        #expect(backlog.isEmpty)
+    }
+
     @Test func aLineThatIsTooLongIsLeftOutAndTheNextIsRead() throws {
         var lines = LineBuffer(limit: 100)
         let long = [UInt8](repeating: 0x41, count: 60)

@@ -45,6 +45,9 @@ final class Backlog: Sendable {
         }
     }
 
+    /// Whether everything has been handled.
+    var isEmpty: Bool { state.withLock { $0.bytes == 0 } }
+
     /// Removes data that has been handled.
     func remove(_ bytes: Int) { state.withLock { $0.bytes -= bytes + Self.overhead } }
 

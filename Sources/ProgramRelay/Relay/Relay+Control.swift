@@ -234,6 +234,10 @@ extension Relay {
     private func reply(_ report: RelayReport, on ids: [Int]) {
         let receivers = ids.compactMap { id in connections[id].map { (id: id, channel: $0.channel) } }
         guard !receivers.isEmpty else { return }
+        // Another thread, which then wakes the loop, would cost more than the work. No earlier report is waiting.
+        if case .status(let status) = report, status.isShort, reports.isEmpty {
+            return Relay.write(report, to: receivers) { post(.disconnected(connection: $0)) }
+        }
         let isReplaceable = if case .status = report { true } else { false }
         guard reports.addIfItFits(0, leaving: isReplaceable ? reports.limit / 2 : 0) else {
             if !isReplaceable {
@@ -243,16 +247,22 @@ extension Relay {
         }
         documents.async { [weak self, reports] in
             defer { reports.remove(0) }
-            guard let line = try? DocumentEncoder.json(report) else { return }
-            let bytes = Array(line.utf8) + [0x0A]
-            for receiver in receivers {
-                // A client that does not read is disconnected, like a viewer.
-                guard receiver.channel.pendingBytes < Connection.viewerLimit else {
-                    self?.post(.disconnected(connection: receiver.id))
-                    continue
-                }
-                receiver.channel.send(bytes)
+            Relay.write(report, to: receivers) { self?.post(.disconnected(connection: $0)) }
+        }
+    }
+
+    /// - Parameter onSlow: Called for a client that does not read and is disconnected, like a viewer.
+    private static func write(
+        _ report: RelayReport, to receivers: [(id: Int, channel: SocketChannel)], onSlow: (Int) -> Void
+    ) {
+        guard let line = try? DocumentEncoder.json(report) else { return }
+        let bytes = Array(line.utf8) + [0x0A]
+        for receiver in receivers {
+            guard receiver.channel.pendingBytes < Connection.viewerLimit else {
+                onSlow(receiver.id)
+                continue
             }
+            receiver.channel.send(bytes)
         }
     }
 
@@ -282,4 +292,9 @@ extension Relay {
             sharesProcess: configuration.shares != nil, idle: idle.status, place: place,
             isSilent: standby.isSilent && silencing == .none)
     }
+}
+
+extension RelayStatus {
+    /// Whether the status is encoded in the time of a few packets.
+    fileprivate var isShort: Bool { scene == nil && idle == nil && sources.count <= 2 && outputs.count <= 4 }
 }
