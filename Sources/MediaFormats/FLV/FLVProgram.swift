@@ -68,7 +68,8 @@ public struct FLVProgram: Sendable {
             audio = configuration
         }
         guard let origin else { return [] }
-        return metadataIfChanged() + remember([FLVTag(configuration, at: lastTime, origin: origin)])
+        // Headers that come between two GOPs belong to the preamble, not to the GOP that ends.
+        return metadataIfChanged() + [FLVTag(configuration, at: lastTime, origin: origin)]
     }
 
     /// Returns the tags of `frame`; the first frame is preceded by metadata and all headers.
@@ -112,8 +113,9 @@ public struct FLVProgram: Sendable {
         }
         let tag = FLVTag(frame, videoCodec: video?.videoCodec ?? .h264, origin: origin)
         guard frame.isIDR || !currentGOP.isEmpty else { return [tag] }
-        guard frame.isIDR, let video, video.videoCodec == .h265 else { return remember([tag]) }
-        return [FLVTag(video, at: frame.dts, origin: origin)] + remember([tag])
+        remember(tag)
+        guard frame.isIDR, let video, video.videoCodec == .h265 else { return [tag] }
+        return [FLVTag(video, at: frame.dts, origin: origin), tag]
     }
 
     /// Current metadata and sequence headers, with the timestamp of the current GOP.
@@ -159,15 +161,12 @@ public struct FLVProgram: Sendable {
         return [FLVTag(role: .metadata, timestamp: timestamp, body: metadata.body)]
     }
 
-    private mutating func remember(_ tags: [FLVTag]) -> [FLVTag] {
-        // Headers that come between two GOPs belong to the preamble, not to the GOP that ends.
-        let frames = tags.filter { if case .frame = $0.role { true } else { false } }
-        currentGOP += frames
-        gopBytes += frames.reduce(0) { $0 + $1.footprint }
+    private mutating func remember(_ frame: FLVTag) {
+        currentGOP.append(frame)
+        gopBytes += frame.footprint
         if gopBytes > FLVProgram.byteLimit {
             currentGOP = []
             gopBytes = 0
         }
-        return tags
     }
 }

@@ -83,12 +83,15 @@ public struct FLVTag: Hashable, Sendable {
         switch frame.track {
         case .video:
             switch videoCodec {
-            case .h264: body.append(contentsOf: [frame.isIDR ? 0x17 : 0x27, 1])
+            case .h264:
+                body.append(frame.isIDR ? 0x17 : 0x27)
+                body.append(1)
             case .h265: body.append(contentsOf: [frame.isIDR ? 0x91 : 0xA1] + FLVTag.hevcFourCC)
             }
             body.appendBigEndian(offset, bytes: 3)
         case .audio:
-            body.append(contentsOf: [FLVTag.aacFlags, 1])
+            body.append(FLVTag.aacFlags)
+            body.append(1)
         }
         body.append(contentsOf: frame.payload)
         self.init(
