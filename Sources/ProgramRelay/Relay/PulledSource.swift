@@ -44,6 +44,8 @@ final class PulledSource {
     private var pull: (any SourcePull)?
     /// Arrivals of each track, across connections.
     var stalls = PerTrack<StallWatch>()
+    /// Whether the relay has handled media of this connection.
+    var hasDelivered = false
     /// Whether the publisher has said on this connection that it shows nothing until its next picture.
     var isPaused = false
     /// Number of new timelines so far.
@@ -135,7 +137,7 @@ final class PulledSource {
         connectedAt = now
         isQuarantined = false
         // A server that is in a pause says so again.
-        isPaused = false
+        (isPaused, hasDelivered) = (false, false)
         switch choice.way {
         case .first: gates.first.reconnected()
         case .backup: gates.backup.reconnected()

@@ -138,7 +138,10 @@ extension Relay {
         if !isOdd, source.correctedFrames > 0 {
             logger.notice("source \(id): presentation times far from the decoding times are corrected")
         }
-        quarantine.delivered(source.quarantineID, isConfigured: false, now: arrival)
+        if !source.hasDelivered {
+            source.hasDelivered = true
+            quarantine.delivered(source.quarantineID, isConfigured: false, now: arrival)
+        }
         let feed = SpliceInput.source(id)
         let host = hostID.flatMap { $0 == id ? nil : sources[$0] }
         let reference = host?.timeline.clock.leastLateness ?? .zero
@@ -156,7 +159,7 @@ extension Relay {
         }
         if splicer.onAir == feed {
             if source.hasStalled(.audio, now: arrival) { perform(splicer.fillSound(of: feed)) }
-            watchForStall(now: arrival)
+            watchForStall(of: source, now: arrival)
         }
         if source.isPaused != wasPaused || !basis.holds(with: source.fact(now: arrival), of: id)
             || !basis.holds(with: feeds)

@@ -292,7 +292,11 @@ public actor Relay {
 
     /// Sets the time at which the source on air is suspect or stalled if nothing more arrives.
     func watchForStall(now: MediaTime) {
-        let source = splicer.onAir.flatMap(source(of:)).flatMap { sources[$0] }
+        watchForStall(of: splicer.onAir.flatMap(source(of:)).flatMap { sources[$0] }, now: now)
+    }
+
+    /// - Parameter source: The source on air; `nil` if there is none.
+    func watchForStall(of source: PulledSource?, now: MediaTime) {
         stallAt = source?.nextStall(after: now)
         stallDeadline.set(stallAt.map { programStart + $0.nanoseconds } ?? .max)
     }
