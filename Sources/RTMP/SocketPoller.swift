@@ -19,8 +19,8 @@ struct SocketPoller {
 
     private let wake: Int32
     private var epoll: Int32
-    /// The registrations by descriptor.
-    private var entries: [Int32: Entry] = [:]
+    /// The registrations by descriptor. As long as the process has descriptors at most: the system assigns the lowest free one.
+    private var entries: [Entry?] = []
     private var generation: UInt32 = 0
     private var ready = [epoll_shim_event](repeating: epoll_shim_event(), count: Int(EPOLL_SHIM_EVENTS))
 
@@ -37,10 +37,12 @@ struct SocketPoller {
     mutating func update(_ watch: SocketLoop.Watch, former: Int32) {
         if former != watch.descriptor { remove(watch, former) }
         guard watch.descriptor >= 0 else { return }
-        if entries[watch.descriptor]?.watch !== watch {
+        if entry(of: watch.descriptor)?.watch !== watch {
             generation = generation &+ 1
             if generation == 0 { generation = 1 }
-            entries[watch.descriptor] = Entry(watch: watch, generation: generation)
+            let missing = Int(watch.descriptor) + 1 - entries.count
+            if missing > 0 { entries += [Entry?](repeating: nil, count: missing) }
+            entries[Int(watch.descriptor)] = Entry(watch: watch, generation: generation)
         }
         register(watch.descriptor)
     }
@@ -48,8 +50,8 @@ struct SocketPoller {
     /// Removes a watch. Its descriptor may be closed afterwards.
     mutating func remove(_ watch: SocketLoop.Watch, _ descriptor: Int32) {
         // Another watch may have taken over the descriptor.
-        guard descriptor >= 0, entries[descriptor]?.watch === watch else { return }
-        entries[descriptor] = nil
+        guard let entry = entry(of: descriptor), entry.watch === watch else { return }
+        entries[Int(descriptor)] = nil
         epoll_shim_remove(epoll, descriptor)
     }
 
@@ -73,14 +75,18 @@ struct SocketPoller {
 
     /// Returns the watch that was registered with the tag; `nil` if it is no longer registered.
     func watch(of tag: UInt64) -> SocketLoop.Watch? {
-        guard let entry = entries[Int32(truncatingIfNeeded: tag)], entry.generation == UInt32(tag >> 32) else {
+        guard let entry = entry(of: Int32(truncatingIfNeeded: tag)), entry.generation == UInt32(tag >> 32) else {
             return nil
         }
         return entry.watch
     }
 
+    private func entry(of descriptor: Int32) -> Entry? {
+        entries.indices.contains(Int(descriptor)) ? entries[Int(descriptor)] : nil
+    }
+
     private func register(_ descriptor: Int32) {
-        guard let entry = entries[descriptor] else { return }
+        guard let entry = entry(of: descriptor) else { return }
         let tag = UInt64(entry.generation) << 32 | UInt64(UInt32(bitPattern: descriptor))
         _ = epoll_shim_set(epoll, descriptor, UInt32(entry.watch.events), tag)
     }
@@ -88,6 +94,6 @@ struct SocketPoller {
     private func registerAll() {
         guard epoll >= 0 else { return }
         if wake >= 0 { _ = epoll_shim_set(epoll, wake, UInt32(POLLIN), Self.wakeTag) }
-        for descriptor in entries.keys { register(descriptor) }
+        for descriptor in entries.indices { register(Int32(descriptor)) }
     }
 }
