@@ -130,6 +130,18 @@ import Testing
         #expect(regions.map(\.name) == [nil, "Carol C.", shortened])
         // carol has no stream now.
         #expect(regions.map(\.alone) == [nil, false, false])
+        // Another server may have a URL that cannot be played; a stream of audio has no address for viewers.
+        for person in [SEILayout.Person(isPlayable: false), .init(name: "Alice A.", isPlayable: false)] {
+            let refused = Self.note(Self.alone, in: &layout, people: ["alice/camera": person])
+            #expect(try Self.read(refused).regions.map(\.alone) == [false])
+        }
+        for (source, alone) in [("bob/audio", false), ("bob/audio#audio", false), ("bob/screen@next#video", nil)]
+            as [(SourceID, Bool?)]
+        {
+            var one = ViewerLayout()
+            let feed = Self.note(.bypass(source, size: nil), in: &one, people: [source: .init()])
+            #expect(try Self.read(feed).regions.map(\.alone) == [alone], "\(source)")
+        }
     }
 
     @Test func aCrowdIsCutOff() throws {

@@ -42,7 +42,7 @@ export class Names {
   #layout = null;
   #parts = new Map();
 
-  /** @param {HTMLElement} place @param {HTMLElement} player @param {(uid: string) => void} onWatch Called to show one participant alone. */
+  /** @param {HTMLElement} place @param {HTMLElement} player @param {(uid: string, stream: string) => void} onWatch Called to show one stream alone. */
   constructor(place, player, onWatch) {
     Object.assign(this, { place, player, onWatch });
     this.heard = place.appendChild(Object.assign(document.createElement("div"), { className: "heard" }));
@@ -85,7 +85,7 @@ export class Names {
     const level = card.appendChild(Object.assign(document.createElement("meter"), { max: 255, ariaLabel: "Volume" }));
     const alone = card.appendChild(Object.assign(document.createElement("button"), { type: "button" }));
     const part = { pane, name, card, words, level, alone, region: null };
-    alone.addEventListener("click", () => this.onWatch(part.region.uid));
+    alone.addEventListener("click", () => this.onWatch(part.region.uid, part.region.stream));
     return part;
   }
 

@@ -1,7 +1,7 @@
 // The page /watch/{room}, and /embed/{room} for frames of other sites.
 //
 // `?app=` is for a room of another app. The rest of the query goes on to the program (`?auth_key=…`, `?task=…`). Parameters after #: `webrtc` (plays over WHEP), `user=…` (this participant
-// alone, over WHEP), `figures` (tells the console once a second what was shown), and for comments `as=…`, `name=…` (who writes),
+// alone, over WHEP; with `stream=screen` the screen), `figures` (tells the console once a second what was shown), and for comments `as=…`, `name=…` (who writes),
 // `post_key=…` and `stream_key=…` (the `auth_key` of the URLs that the app has signed).
 import { isOpen, pauseBefore } from "./chat.js";
 import "./player.js";
@@ -24,9 +24,9 @@ let called = new Map();
 
 /** Plays the program or participant that the address names. */
 function tune() {
-  const user = words().get("user");
+  const user = words().get("user"), part = words().get("stream") === "screen" ? "/screen" : "";
   // The first of two names after /whep is a room; programs of other apps are played next to their HTTP-FLV.
-  const whep = user ? `/whep${path}/${encodeURIComponent(user)}` : app ? `/live${path}.whep` : `/whep${path}`;
+  const whep = user ? `/whep${path}/${encodeURIComponent(user)}${part}` : app ? `/live${path}.whep` : `/whep${path}`;
   const name = called.get(user) ?? user;
   document.title = `${name ?? room} – live`;
   if (at("room")) at("room").textContent = user ? `${name} in ${room}` : room;
@@ -44,7 +44,12 @@ function tellPeople(layout) {
   if (at("people") && at("people").textContent !== text) at("people").textContent = text;
 }
 
-const names = new Names(at("names"), player, user => { location.hash = withWord(location.hash, "user", user); });
+/** Plays a participant's camera or screen alone; `null` is the program. */
+function watch(user, stream) {
+  location.hash = withWord(withWord(location.hash, "user", user), "stream", stream === "screen" ? stream : null);
+}
+
+const names = new Names(at("names"), player, watch);
 player.addEventListener("layout", ({ detail }) => {
   names.show(detail);
   tellPeople(detail);
@@ -68,7 +73,7 @@ document.addEventListener("keydown", event => {
 const volume = Number(storage.get("volume") ?? 1);
 if (volume >= 0 && volume <= 1) player.video.volume = volume;
 player.video.addEventListener("volumechange", () => storage.set("volume", String(player.video.volume)));
-at("back")?.addEventListener("click", () => { location.hash = withWord(location.hash, "user", null); });
+at("back")?.addEventListener("click", () => watch(null));
 addEventListener("hashchange", tune);
 
 /** Shows the room's chat, unless it is turned off or this visitor has no access. */

@@ -64,7 +64,7 @@ extension Relay {
     }
 
     /// Records what players are told about the publishers of a plan, and keeps those of former sources, which may still
-    /// be on air.
+    /// be on air, until they are removed.
     func notePeople(of plan: ProgramPlan) {
         let planned = plan.sources.map { source in
             (source.id, SEILayout.Person(name: source.name, isPlayable: PlayOrigin.plays(source.url)))

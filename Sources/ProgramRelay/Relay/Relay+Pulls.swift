@@ -102,6 +102,7 @@ extension Relay {
             disconnect(id)
             forgetQuarantine(of: id)
             sources[id] = nil
+            people[id] = nil
             perform(splicer.remove(.source(id), now: now))
             removeFromMixers(id)
         }

@@ -132,11 +132,14 @@ extension SEILayout.Region {
         let part = name.splitAtLast("/")?.tail ?? name[...]
         let stream = part.splitAtFirst("#")?.head ?? part
         let ofRoom = stream.splitAtFirst("@")
+        let kind = String(ofRoom?.head ?? stream)
+        // Cameras and screens have addresses of their own (WHEP), but not a stream of audio beside them.
+        let isPlayable = (person?.isPlayable ?? true) && kind != StreamKind.audio.rawValue
         let user = source.user.rawValue
         let shown = person?.name.flatMap { $0.isEmpty || $0.hasSameUTF8(as: user) ? nil : $0 }
         self.init(
-            uid: user, stream: String(ofRoom?.head ?? stream), room: ofRoom.map { String($0.tail) },
-            name: shown?.shortened(toBytes: SEILayout.longestName), alone: person?.isPlayable == false ? false : nil,
+            uid: user, stream: kind, room: ofRoom.map { String($0.tail) },
+            name: shown?.shortened(toBytes: SEILayout.longestName), alone: isPlayable ? nil : false,
             alpha: alpha, zorder: zorder, volume: volume, x: x, y: y, w: w, h: h)
     }
 }
