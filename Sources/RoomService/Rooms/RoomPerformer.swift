@@ -55,6 +55,7 @@ final class RoomPerformer {
         if commit.draft.deletesRoom { services.listeners.end(state.id) }
         services.news.changed(state.id)
         services.pageNews.changed(state.id)
+        services.viewerNews.changed(state.id)
         holdOutputs(of: state)
         for task in commit.draft.tasks { perform(task.actions, of: task.machine.id) }
     }

@@ -42,7 +42,9 @@ package final class RoomServices: Sendable {
     package let news = RoomNews()
     /// Rooms with web pages as sources, whose pages end with their streams.
     let pageNews = RoomNews()
-    /// Why those pages are not on air.
+    /// Rooms with streams of other servers that viewers play over WebRTC.
+    let viewerNews = RoomNews()
+    /// Why the pages of `pageNews` are not on air.
     package let pageFaults = PageFaults()
     package let numbers = NumberSource()
     package let taskIndex = TaskIndex()

@@ -73,8 +73,8 @@ enum PlayedStream: Hashable, Sendable {
         Hexadecimal.text(SHA256.hash(data: Array(url.utf8)).prefix(16))
     }
 
-    /// Whether the stream is pulled from another server.
-    var isAtServer: Bool { if case .server(_, mark: _) = self { true } else { false } }
+    /// The room of a stream that is pulled from another server; `nil` for all others.
+    var roomAtServer: RoomID? { if case .server(let key, mark: _) = self { key.names.room } else { nil } }
 
     var text: String {
         switch self {

@@ -11,7 +11,7 @@ import Synchronization
 ///
 /// Workers survive the service as relays do, and are found again by their sockets. Thread-safe.
 package final class WebRTCViewers: Service {
-    private struct Session {
+    struct Session {
         let player: WebRTCPlayer
         let app: AppID
         let note: WebRTCViewerNote
@@ -22,23 +22,23 @@ package final class WebRTCViewers: Service {
         let onNews: @Sendable (WebRTCNews) -> Void
     }
 
-    private struct Player {
+    struct Player {
         let player: WebRTCPlayer
         var stream: PlayedStream?
         /// Whether the worker accepts no more viewers.
         var isEnding = false
     }
 
-    private struct State {
+    struct State {
         var players: [String: Player] = [:]
         var sessions: [String: Session] = [:]
         var isStopping = false
     }
 
     private let configuration: Configuration
-    private let registry: RoomRegistry
+    let registry: RoomRegistry
     private let logger: Logger
-    private let state = Mutex(State())
+    let state = Mutex(State())
     private let starts: AsyncStream<WebRTCPlayer>
     private let start: AsyncStream<WebRTCPlayer>.Continuation
 
@@ -60,13 +60,11 @@ package final class WebRTCViewers: Service {
     package func run() async throws {
         await withGracefulShutdownHandler {
             adopt()
-            await withDiscardingTaskGroup { group in
-                for await player in starts {
-                    group.addTask {
-                        await player.run()
-                        self.over(player)
-                    }
-                }
+            await withTaskGroup { group in
+                group.addTask { await self.watchRooms() }
+                if let homes = registry.services.homes { group.addTask { await self.watchRooms(elsewhere: homes) } }
+                await runPlayers()
+                group.cancelAll()
             }
         } onGracefulShutdown: {
             let players = self.state.withLock { state in
@@ -81,6 +79,17 @@ package final class WebRTCViewers: Service {
                 }
             }
             self.start.finish()
+        }
+    }
+
+    private func runPlayers() async {
+        await withDiscardingTaskGroup { group in
+            for await player in starts {
+                group.addTask {
+                    await player.run()
+                    self.over(player)
+                }
+            }
         }
     }
 
@@ -124,6 +133,7 @@ package final class WebRTCViewers: Service {
         state.withLock { state in
             guard let player = state.players[id]?.player else { return }
             state.players[id]?.stream = stream
+            watchRoom(of: stream)
             for viewer in viewers where WorkerID.isValid(viewer.id) {
                 state.sessions[viewer.id] = Session(
                     player: player, app: stream.app, note: WebRTCViewerNote(viewer.note), iceName: nil,
@@ -142,7 +152,10 @@ package final class WebRTCViewers: Service {
     }
 
     private func over(_ player: WebRTCPlayer) {
-        state.withLock { _ = $0.players.removeValue(forKey: player.id) }
+        state.withLock { state in
+            let gone = state.players.removeValue(forKey: player.id)
+            if let room = gone?.stream?.roomAtServer { unwatchIfEmpty(room, state) }
+        }
     }
 
     private func measure() {
@@ -262,11 +275,14 @@ package final class WebRTCViewers: Service {
             if let running {
                 player = running.player
             } else {
-                let pulled = state.players.values.count(where: { $0.stream?.isAtServer ?? false })
-                if stream.isAtServer, pulled >= limits.servers { return .failure(.tooManyPulled(limits.servers)) }
+                let pulled = state.players.values.count(where: { $0.stream?.roomAtServer != nil })
+                if stream.roomAtServer != nil, pulled >= limits.servers {
+                    return .failure(.tooManyPulled(limits.servers))
+                }
                 player = self.player(WebRTCFiles.newPlayID(), source: source())
                 state.players[player.id] = Player(player: player, stream: stream)
                 guard case .enqueued = start.yield(player) else { return .failure(.stopping) }
+                watchRoom(of: stream)
             }
             state.sessions[viewer] = Session(
                 player: player, app: stream.app,

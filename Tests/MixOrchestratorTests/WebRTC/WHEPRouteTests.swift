@@ -175,12 +175,37 @@ extension Bench {
             #expect(try await Self.watch(bench, "/whep/demo/alice").status == 201)
             #expect(Self.commands(bench.directory).count { $0 == "{\"play\"" } == 1)
             #expect(try await bench.call(.get, "/v1/rooms/demo").value("viewers") == "0")
-            // They do not get what she publishes elsewhere later; new ones do.
+            // What she publishes elsewhere later is another stream: they are ended, and get it when they call again.
             try await Self.publish("alice", at: "rtmp://127.0.0.1/live/other", to: bench)
             #expect(try await Self.watch(bench, "/whep/demo/alice").status == 201)
             #expect(
                 try Self.lastSource(bench.directory).origin == .server(url: "rtmp://127.0.0.1/live/other", reach: reach)
             )
+            try await eventually {
+                try await bench.call(.get, "/metrics").text.contains("webrtc_viewers 1") ? true : nil
+            }
+        }
+    }
+
+    /// The other server may go on playing a stream that the room has lost.
+    @Test func viewersOfAStreamThatWasUnpublishedAreEnded() async throws {
+        try await withWHEP { bench in
+            try await bench.publish("bob")
+            let alice = try await Self.watch(bench, "/whep/demo/alice")
+            let bob = try await Self.watch(bench, "/whep/demo/bob")
+            #expect(alice.status == 201 && bob.status == 201, "\(alice.text) \(bob.text)")
+            try await bench.unpublish("bob")
+            try await eventually { Self.commands(bench.directory).contains("{\"terminate\"") ? true : nil }
+            try await eventually {
+                try await bench.call(.get, "/metrics").text.contains("webrtc_viewers 1") ? true : nil
+            }
+            for (viewer, status) in [(alice, 204), (bob, 404)] {
+                let answer = try await bench.call(
+                    .patch, try #require(viewer.headers[.location]), WHIPRouteTests.candidates,
+                    headers: WHIPRouteTests.fragment)
+                #expect(answer.status == status, "\(answer.text)")
+            }
+            #expect(try await Self.watch(bench, "/whep/demo/bob").status == 404)
         }
     }
 

@@ -16,7 +16,7 @@ import Testing
             .program(TaskID("auto-demo")), .publisher(Self.key), .server(Self.key, mark: mark),
         ]
         for stream in streams { #expect(PlayedStream(stream.text) == stream) }
-        #expect(streams.map(\.isAtServer) == [false, false, true])
+        #expect(streams.map(\.roomAtServer) == [nil, nil, Self.key.names.room])
         #expect(streams.dropFirst().allSatisfy { $0.app == AppID("shop") })
     }
 
