@@ -42,6 +42,25 @@ public final class Pipeline: Sendable {
     /// - Throws: `GStreamerError` (`.stateChange`) if an element refuses to start, or the pipeline has been torn down.
     public func play() async throws(GStreamerError) { try await change(to: GST_STATE_PLAYING) }
 
+    /// Starts the pipeline as `play()` does, with the system's clock and a running time that was 0 at a given time.
+    ///
+    /// - Parameter start: Time in ns of CLOCK_MONOTONIC, not in the future. The running time does not stand still if the
+    ///   pipeline is paused.
+    /// - Throws: As `play()` does.
+    public func play(since start: Int64) async throws(GStreamerError) {
+        await onQueue { core in
+            guard let root = core.root else { return }
+            let clock = gst_system_clock_obtain()
+            let pipeline = UnsafeMutableRawPointer(root.pointer).assumingMemoryBound(to: GstPipeline.self)
+            gst_pipeline_use_clock(pipeline, clock)
+            gst_object_unref(clock)
+            // Without a start time the pipeline does not choose the base time itself.
+            gst_element_set_start_time(root.pointer, GstClockTime.max)
+            gst_element_set_base_time(root.pointer, GstClockTime(max(start, 0)))
+        }
+        try await play()
+    }
+
     /// Opens the pipeline and lets it decode its first frames, none of which is delivered before `play()`. Returns when
     /// GStreamer has accepted the change, as `play()` does.
     ///

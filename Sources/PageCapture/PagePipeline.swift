@@ -52,6 +52,11 @@ struct PagePipeline: Sendable {
         }
     }
 
+    /// Begins the capture in step with the browser's paintings.
+    func play() async throws(GStreamerError) {
+        try await pipeline.play(since: PaintTicks.start(before: MonotonicClock.now()))
+    }
+
     func requestKeyframe() { pictureSink.requestKeyframe(from: "sink") }
 
     /// - Parameter pulse: Path of the sound server's socket, without spaces.
@@ -61,7 +66,7 @@ struct PagePipeline: Sendable {
         // Damage reports would cost more than copying every picture.
         return """
             ximagesrc display-name=:\(display) startx=0 starty=0 endx=\(width - 1) endy=\(height - 1) use-damage=false \
-            show-pointer=false ! video/x-raw,framerate=\(frameRate)/1 ! videoconvert \
+            show-pointer=false ! video/x-raw,framerate=\(PaintTicks.fraction(frameRate: frameRate)) ! videoconvert \
             ! video/x-raw,format=I420,colorimetry=bt709 ! queue max-size-buffers=3 max-size-bytes=0 max-size-time=0 \
             ! x264enc tune=zerolatency speed-preset=ultrafast bitrate=\(bitRate) \
             key-int-max=\(frameRate * keyframeInterval) bframes=0 \

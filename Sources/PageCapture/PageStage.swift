@@ -67,7 +67,7 @@ final class PageStage: @unchecked Sendable {
     }
 
     /// Begins the capture. Does nothing if it has begun.
-    func play() async throws { try await pipeline?.pipeline.play() }
+    func play() async throws { try await pipeline?.play() }
 
     /// Begins the capture, and ends everything if that fails.
     func playOrEnd(on thread: LastingThread) async throws {
