@@ -57,11 +57,16 @@ struct Outgoing {
         return giveEncrypted(new.count, by: tls)
     }
 
-    /// Queues bytes like `send`, and leaves writing them to `flush()`, with others.
-    mutating func hold(_ new: [UInt8]) {
+    /// Number of held bytes from which they are written at once: one write for even more saves hardly anything, and a sender
+    /// that limits the bytes that wait here must see those that the socket would accept as sent.
+    static let mostHeld = 1 << 15
+
+    /// Queues bytes like `send`, and leaves writing them to `flush()`, with others, unless they are many.
+    mutating func hold(_ new: [UInt8]) -> Outcome {
         isHolding = true
         _ = send(new)
         isHolding = false
+        return queued < Self.mostHeld || isBlocked ? .sent : flush()
     }
 
     /// Writes as many bytes as the socket accepts.

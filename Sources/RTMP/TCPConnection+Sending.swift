@@ -16,11 +16,11 @@ extension TCPConnection {
         act(on: outgoing.withLock { $0.send(bytes) })
     }
 
-    /// Sends bytes in one write with all others that are sent like this during the same call from the loop, right after it.
-    /// From any other thread, the same as `send`.
+    /// Sends bytes in one write with others that are sent like this during the same call from the loop, right after it; at
+    /// once if they are many. From any other thread, the same as `send`.
     package func sendTogether(_ bytes: [UInt8]) {
         guard loop.isCurrent else { return send(bytes) }
-        outgoing.withLock { $0.hold(bytes) }
+        act(on: outgoing.withLock { $0.hold(bytes) })
         guard !isHeld else { return }
         isHeld = true
         loop.flushAfterCall(self)
