@@ -172,6 +172,9 @@ struct Outgoing {
     /// Total number of bytes for the socket so far.
     private var total: Int64 { given + Int64(bytes.count - head) }
 
+    /// Whether bytes wait until TLS has received more from the peer.
+    var awaitsPeer: Bool { !early.isEmpty }
+
     /// Number of bytes that the socket has not taken.
     var queued: Int { bytes.count - head }
 

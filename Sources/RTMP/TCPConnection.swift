@@ -36,6 +36,8 @@ package final class TCPConnection: @unchecked Sendable {
     private var isOver = false
     /// Whether bytes wait for the end of the current call.
     var isHeld = false
+    /// Numbers of received bytes that wake the loop: as the owner wishes, and as the socket is set.
+    private var wakeUps: (wished: Int32, set: Int32) = (1, 1)
     /// The socket; −1 means none.
     private var descriptor: Int32 = -1
     let outgoing: Mutex<Outgoing>
@@ -144,6 +146,13 @@ package final class TCPConnection: @unchecked Sendable {
     /// not wake the loop. Until then only `receiveWaiting()` receives them. Call on the loop, once connected.
     package func receive(from count: Int32) {
         guard isConnected, !isOver else { return }
+        wakeUps.wished = count
+        wake(from: count)
+    }
+
+    private func wake(from count: Int32) {
+        guard wakeUps.set != count else { return }
+        wakeUps.set = count
         set(SOL_SOCKET, SO_RCVLOWAT, to: count)
     }
 
@@ -271,7 +280,10 @@ package final class TCPConnection: @unchecked Sendable {
 
     func flush() {
         guard !isOver else { return }
-        if case .failed(let error) = outgoing.withLock({ $0.flush() }) { return end(afterFailure: error) }
+        let (outcome, awaitsPeer) = outgoing.withLock { ($0.flush(), $0.awaitsPeer) }
+        if case .failed(let error) = outcome { return end(afterFailure: error) }
+        // However short the bytes are for which the ones of this side wait.
+        wake(from: awaitsPeer ? 1 : wakeUps.wished)
         watchWriting()
     }
 

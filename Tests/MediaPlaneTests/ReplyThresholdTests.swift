@@ -22,10 +22,10 @@ import Testing
         var isOver: Bool { state.withLock { $0.isOver } }
         var connection: TCPConnection? { state.withLock { $0.connection } }
 
-        init(port: Int) {
+        init(port: Int, tls: TLSContext? = nil) {
             let connection = TCPConnection(
-                Destination(scheme: "rtmp", host: "127.0.0.1", port: UInt16(port), limits: nil), loop: .shared,
-                timeout: 5
+                Destination(scheme: "rtmp", host: "127.0.0.1", port: UInt16(port), limits: nil), tls: tls,
+                loop: .shared, timeout: 5
             ) { [weak self] event in
                 self?.state.withLock { state in
                     switch event {
@@ -83,5 +83,72 @@ import Testing
         #expect(try await outputEventually { client.isOver })
         #expect(client.bytes == 170, "the last words are heard")
         for each in [client, other] { each.close() }
+    }
+
+    /// TLS sends nothing while it has only a part of a message from the server, whose rest may be short.
+    @Test func theRestOfAMessageOfTLSDoesNotWait() async throws {
+        let certificate = try await TestCertificate.make(for: "IP:127.0.0.1")
+        defer { certificate.remove() }
+        let listener = try LoopbackListener()
+        defer { Foundation.close(listener.descriptor) }
+        let peer = try TLSPeer(certificate)
+        peer.makeTicketsLong()
+        let client = Client(port: listener.port, tls: TLSContext(trusting: certificate.file))
+        let server = try #require(listener.accept())
+        defer { Foundation.close(server) }
+        func hear(_ flags: Int32 = 0) -> [UInt8] {
+            var bytes = [UInt8](repeating: 0, count: 1 << 14)
+            let count = recv(server, &bytes, bytes.count, flags)
+            return Array(bytes.prefix(max(0, count)))
+        }
+        func say(_ bytes: some Collection<UInt8>) {
+            let bytes = Array(bytes)
+            #expect(send(server, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count)
+        }
+        /// Returns what TLS answers to the client's next bytes; nothing if the client has closed.
+        func answer() -> [UInt8] {
+            while true {
+                let heard = hear()
+                _ = peer.receive(heard)
+                let answer = peer.takeOutput()
+                if heard.isEmpty || !answer.isEmpty { return answer }
+            }
+        }
+        say(answer())
+        let tickets = answer()
+        try #require(tickets.count > 1000)
+        #expect(try await outputEventually { client.isConnected })
+        SocketLoop.shared.perform { client.connection?.receive(from: 100) }
+        say(tickets.dropLast(20))
+        // Until the client has read that, its bytes still go out.
+        var sent = 0
+        let isStuck = try await outputEventually {
+            SocketLoop.shared.perform { client.connection?.sendTogether([7]) }
+            sent += 1
+            await Self.settle()
+            return client.connection?.progress.waiting ?? 0 > 0
+        }
+        #expect(isStuck)
+        say(tickets.suffix(20))
+        var heard = 0
+        let isComplete = try await outputEventually {
+            heard += peer.receive(hear(Int32(MSG_DONTWAIT)))?.count ?? 0
+            return heard == sent
+        }
+        #expect(isComplete, "\(heard) of \(sent) bytes")
+        // After the next bytes, short messages wait again.
+        SocketLoop.shared.perform { client.connection?.sendTogether([7]) }
+        await Self.settle()
+        peer.write([1])
+        say(peer.takeOutput())
+        await Self.settle()
+        #expect(client.bytes == 0 && !client.isOver)
+        let isHeard = try await outputEventually {
+            client.connection?.receiveWaiting()
+            await Self.settle()
+            return client.bytes == 1
+        }
+        #expect(isHeard)
+        client.close()
     }
 }
