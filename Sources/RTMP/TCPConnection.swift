@@ -139,7 +139,15 @@ package final class TCPConnection: @unchecked Sendable {
         dialler = nil
         if let watch { loop.remove(watch) }
         watch = nil
+        discardUnread()
         drop()
+    }
+
+    /// Closing a socket with unread bytes would reset the connection: bytes that are still being sent would be lost.
+    private func discardUnread() {
+        guard wakeUps.wished > 1, descriptor >= 0 else { return }
+        // Without a buffer, as TCP permits (tcp(7)).
+        _ = recv(descriptor, nil, 1 << 16, Int32(MSG_TRUNC))
     }
 
     /// Lets bytes from the peer wait until there are `count` of them, or the connection has ended, so that short messages do

@@ -85,6 +85,27 @@ import Testing
         for each in [client, other] { each.close() }
     }
 
+    @Test func unreadRepliesDoNotResetTheConnection() async throws {
+        let listener = try LoopbackListener()
+        defer { Foundation.close(listener.descriptor) }
+        let client = Client(port: listener.port)
+        let server = try #require(listener.accept())
+        defer { Foundation.close(server) }
+        #expect(try await outputEventually { client.isConnected })
+        SocketLoop.shared.perform { client.connection?.receive(from: 100) }
+        await Self.settle()
+        #expect(send(server, [1, 2, 3], 3, Int32(MSG_NOSIGNAL)) == 3)
+        let hasArrived = try await outputEventually {
+            var unacknowledged: Int32 = 1
+            return ioctl(server, UInt(0x5411), &unacknowledged) == 0 && unacknowledged == 0
+        }
+        #expect(hasArrived && client.bytes == 0)
+        client.close()
+        var byte: UInt8 = 0
+        let count = recv(server, &byte, 1, 0)
+        #expect(count == 0, "the end, not a reset")
+    }
+
     /// TLS sends nothing while it has only a part of a message from the server, whose rest may be short.
     @Test func theRestOfAMessageOfTLSDoesNotWait() async throws {
         let certificate = try await TestCertificate.make(for: "IP:127.0.0.1")
