@@ -39,4 +39,15 @@ import Testing
         #expect(watch.silentSince(1_004_000 + 1_000_000 + ReadingWatch.margin, now: .max) == nil)
         #expect(watch.silentSince(1_004_000 + 1_000_001 + ReadingWatch.margin, now: .max) == 10_000)
     }
+
+    /// What the server has said since the previous check may not have been read.
+    @Test func aCheckJudgesWhatThePreviousOneSaw() {
+        var watch = Self.watch(5, every: 100_000)
+        let taken = 600_001 + ReadingWatch.margin
+        #expect(watch.check(taken, now: 900_000) == nil && watch.silentSince(taken, now: 900_000) == 500_000)
+        var other = watch
+        #expect(other.check(taken, now: 910_000) == 500_000)
+        watch.confirmed(600_000, at: 905_000)
+        #expect(watch.check(taken, now: 910_000) == nil)
+    }
 }

@@ -85,7 +85,7 @@ final class RTMPSocketConnection: OutputConnection {
             let taken = state.taken(by: progress, uplink)
             return OutputMachine.Observation(
                 hasBegun: true, taken: taken, isWaiting: progress.waiting + progress.unacknowledged > 0,
-                silentSince: state.reading.silentSince(taken, now: now), fault: state.fault)
+                silentSince: state.reading.check(taken, now: now), fault: state.fault)
         }
     }
 

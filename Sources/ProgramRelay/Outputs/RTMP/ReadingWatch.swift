@@ -14,6 +14,8 @@ struct ReadingWatch: Sendable {
     private var last: (taken: Int64, at: Int64) = (0, 0)
     /// Longest distance between two acknowledgements, in bytes and in ns.
     private var longest: (bytes: Int64, time: Int64) = (0, 0)
+    /// What the last check saw.
+    private var checked: (taken: Int64, at: Int64) = (0, 0)
 
     /// Records an acknowledgement. Its number is ignored, because some servers do not count according to the
     /// specification.
@@ -33,5 +35,14 @@ struct ReadingWatch: Sendable {
             now - last.at > 3 * longest.time
         else { return nil }
         return last.at
+    }
+
+    /// Judges what the previous check saw, by the acknowledgements that have been read since then, and records what this one
+    /// sees. Later acknowledgements may still wait in the socket: for long, if this process stood still.
+    ///
+    /// - Returns: As `silentSince`.
+    mutating func check(_ taken: Int64, now: Int64) -> Int64? {
+        defer { checked = (taken, now) }
+        return silentSince(checked.taken, now: checked.at)
     }
 }
