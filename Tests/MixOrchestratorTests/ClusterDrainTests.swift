@@ -34,14 +34,18 @@ import Testing
         }
     }
 
-    /// An ingest whose publishers leave at once.
+    /// An ingest whose publishers leave at once, or stay for as long as the node waits.
     private final class Streams: LocalStreams {
         let asked = LockedBox(0)
+        let staysUntilUnwanted: Bool
+
+        init(staysUntilUnwanted: Bool = false) { self.staysUntilUnwanted = staysUntilUnwanted }
 
         func hasPublisher(of stream: String) async -> Bool? { false }
         func look(at stream: String) {}
-        func sendPublishersAway(until end: ContinuousClock.Instant) async -> Int {
+        func sendPublishersAway(while isWanted: @Sendable () -> Bool) async -> Int {
             asked.update { $0 += 1 }
+            while staysUntilUnwanted, isWanted() { await Task.yield() }
             return 0
         }
         var origins: [String: RoomID] { [:] }
@@ -62,6 +66,32 @@ import Testing
                 group.addTask { await node.moveRooms() }
                 _ = try await node.drain()
                 #expect(streams.asked.value == (hasOther ? 1 : 0))
+                group.cancelAll()
+            }
+        }
+    }
+
+    /// A node that takes rooms again, or whose service stops, does not wait for publishers.
+    @Test(arguments: [true, false]) func theWaitForPublishersEndsWithTheDrain(isStopped: Bool) async throws {
+        let store = MemoryTaskStore()
+        let other = try await store.register("b", for: .seconds(600))
+        try await store.announce(other, NodeProfile(name: "b", url: "http://b", key: "key"))
+        try await withQuietNode(store) { node, registry in
+            let streams = Streams(staysUntilUnwanted: true)
+            node.attach(registry)
+            node.attach(streams)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { await node.moveRooms() }
+                async let first = node.drain()
+                try await eventually { streams.asked.value == 1 ? true : nil }
+                let begun = ContinuousClock.now
+                if isStopped {
+                    _ = try await node.drain(within: .zero)
+                } else {
+                    try await node.endDrain()
+                }
+                _ = try await first
+                #expect(ContinuousClock.now - begun < .seconds(8), "less than it waits for them otherwise")
                 group.cancelAll()
             }
         }

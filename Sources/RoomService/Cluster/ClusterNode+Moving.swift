@@ -100,8 +100,13 @@ extension ClusterNode {
         guard machine.withLock({ $0.isDraining }), !shutdown.hasBegun, others.contains(where: \.isAtWork),
             let streams = localStreams.withLock({ $0 })
         else { return }
-        let last = [end, drainEnd.withLock { $0 }, ContinuousClock.now + Self.departure].compactMap(\.self).min()
-        let left = await streams.sendPublishersAway(until: last ?? .now)
+        let begun = ContinuousClock.now
+        // A stop, and the end of the drain, do not wait for them.
+        let left = await streams.sendPublishersAway {
+            let last = [end, self.drainEnd.withLock { $0 }, begun + Self.departure].compactMap(\.self).min()
+            guard let last, ContinuousClock.now < last, !self.shutdown.hasBegun else { return false }
+            return self.machine.withLock { $0.isDraining }
+        }
         if left > 0 { logger.notice("\(left) publishers are still here, although they were asked to reconnect") }
     }
 

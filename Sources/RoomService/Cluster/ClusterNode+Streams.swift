@@ -10,9 +10,9 @@ package protocol LocalStreams: AnyObject, Sendable {
     func look(at stream: String)
     /// Asks the publishers that follow such requests to reconnect, and waits until they have left.
     ///
-    /// - Parameter end: Time after which it waits no longer.
+    /// - Parameter isWanted: Asked several times a second; it waits no longer once this is `false`.
     /// - Returns: Number of these publishers that are still connected.
-    func sendPublishersAway(until end: ContinuousClock.Instant) async -> Int
+    func sendPublishersAway(while isWanted: @Sendable () -> Bool) async -> Int
     /// Rooms whose programs are streams of the ingest, by the streams' texts.
     var origins: [String: RoomID] { get async }
 }

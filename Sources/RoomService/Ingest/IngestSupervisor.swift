@@ -244,15 +244,14 @@ extension IngestSupervisor: LocalStreams {
         return await worker.hasPublisher(of: stream)
     }
 
-    package func sendPublishersAway(until end: ContinuousClock.Instant) async -> Int {
+    package func sendPublishersAway(while isWanted: @Sendable () -> Bool) async -> Int {
         guard configuration.isOn, let worker = worker.withLock({ $0 }) else { return 0 }
         await worker.askToReconnect()
         let answer = ContinuousClock.now + Self.answerLimit
         while true {
             let left = await worker.reconnecting
-            let now = ContinuousClock.now
-            if let left, left == 0 || now >= end { return left }
-            if left == nil, now >= min(answer, end) { return 0 }
+            if left == 0 || !isWanted() { return left ?? 0 }
+            if left == nil, ContinuousClock.now >= answer { return 0 }
             guard (try? await Task.sleep(for: .milliseconds(50))) != nil else { return left ?? 0 }
         }
     }

@@ -85,6 +85,7 @@ actor IngestWorker {
     func disconnected() {
         line = nil
         isSynced = false
+        reconnecting = nil
         desk.lost(now: MonotonicClock.now())
         let gone: [(labels: [String], value: Double)] = []
         for gauge in [Metrics.Gauge.ingestPublishers, .ingestPlayers, .ingestConnections] {
