@@ -166,19 +166,19 @@ import TextFormats
         }
         #expect(outcomes.all.map(\.code) == ["output-moved"], "\(outcomes.all)")
         #expect(output.status.state == .live && output.status.reconnects == 0)
+        #expect(player.progress.end == nil, "\(rig.account)")
         await output.close()
+        // The end follows the last frame.
+        #expect(try await outputEventually { player.progress.end != nil }, "\(rig.account)")
+        #expect(player.progress.end?.kind == .unpublished)
         let pictures = Self.heads(Self.frames(tags, .video))
-        #expect(
-            try await outputEventually { Self.frames(player, .video).count >= pictures.count },
-            "\(Self.frames(player, .video).count) of \(pictures.count) pictures; \(rig.account)")
         let shown = Self.frames(player, .video)
-        #expect(shown.map { $0.head } == pictures)
+        #expect(shown.map { $0.head } == pictures, "\(shown.count) of \(pictures.count) pictures; \(rig.account)")
         #expect(zip(shown, shown.dropFirst()).allSatisfy { $0.timestamp < $1.timestamp })
         let sound = Self.heads(Self.frames(tags, .audio))
         let heard = Self.frames(player, .audio).map { $0.head }
         // A player begins with a picture, before which there may be sound.
         #expect(heard == Array(sound.suffix(heard.count)) && heard.count > sound.count - 10)
-        #expect(player.progress.end == nil)
         #expect(rig.reports.count { if case .ask = $0 { true } else { false } } == 2, "\(rig.account)")
         #expect(try await outputEventually { rig.ended("alice") == 1 }, "\(rig.account)")
         #expect(rig.interrupted("alice") == 0)
