@@ -132,31 +132,35 @@ import Testing
 
     /// Cameras drop a tenth of their pictures, as in poor light. A larger share would often leave no picture for 250 ms,
     /// which the program bridges as a stall.
-    @Test(.timeLimit(.minutes(6))) func aHostWithoutAFixedRate() async throws {
+    @Test(.timeLimit(.minutes(8))) func aHostWithoutAFixedRate() async throws {
+        var random = SeededGenerator(announcedFor: "joins of a host without a fixed rate")
+        let joins = TestLength.of(short: 5, long: 20)
         try await Self.run { stage in
             let alice = try await WhipPublisher("alice", Self.host, on: stage, dropping: 0.1)
             try await alice.publish()
             try await stage.waitForOnAir("bypass")
             let viewer = try await stage.watch()
             try await Task.sleep(for: .seconds(2))
-            for _ in 0..<3 {
+            for _ in 0..<joins {
                 let bob = try await WhipPublisher("bob", Self.guest, on: stage, dropping: 0.1)
                 try await bob.publish()
                 try await stage.waitForOnAir("mix", users: ["alice", "bob"])
-                try await Task.sleep(for: .seconds(2))
+                try await Task.sleep(for: .milliseconds(Int.random(in: 1200...2800, using: &random)))
                 try await bob.leave()
                 try await stage.waitForOnAir("bypass")
-                try await Task.sleep(for: .seconds(2))
+                try await Task.sleep(for: .milliseconds(Int.random(in: 1200...2800, using: &random)))
             }
-            let report = try await stage.judge(viewer, expectedSwitches: 6, limits: Self.limits)
+            let report = try await stage.judge(viewer, limits: Self.limits)
             #expect(report.decodeErrors.isEmpty && report.backwardTimestamps == 0 && report.blackMs == 0)
-            #expect(report.splices.count == 6 && report.connections == 1, "\(report.table)")
+            // Chance may drop so many pictures in a row that the gap is bridged as a stall, with two more splices.
+            let splices = report.splices.count
+            #expect(0...4 ~= splices - 2 * joins && report.connections == 1, "\(report.table)")
             // The time by which the host's content advances at a seam, compared with the time between the two pictures.
             // It differs by one source frame if a picture was dropped there, and rarely by more.
             let steps = report.splices.compactMap { splice in
                 splice.contentStep.map { abs(Double($0) * 1000 / Double(Self.host.fps) - splice.videoGapMs) }
             }
-            #expect(steps.count == 6 && steps.allSatisfy { $0 <= 152 }, "\(steps)")
+            #expect(steps.count == splices && steps.allSatisfy { $0 <= 152 }, "seed \(random.seed) \(steps)")
             #expect((steps.median ?? .infinity) <= 52, "\(steps)")
             // In a bypass, each dropped picture counts as frozen for one interval.
             #expect(report.frozenMs <= 0.15 * 1000 * report.seconds && report.videoIntervalsMs[2] <= 500)
