@@ -161,6 +161,11 @@ struct Outgoing {
     private mutating func give(_ new: [UInt8]) -> Outcome {
         // Usually no bytes wait, and none have to be copied.
         guard head == bytes.count else {
+            // The socket may take bytes for hours without ever taking all of them.
+            if head > Self.mostSpent, head > queued {
+                bytes.removeFirst(head)
+                head = 0
+            }
             bytes.append(contentsOf: new)
             return .sent
         }
@@ -177,6 +182,12 @@ struct Outgoing {
 
     /// Number of bytes that the socket has not taken.
     var queued: Int { bytes.count - head }
+
+    /// Number of bytes in memory for the socket, with those that it has taken.
+    var kept: Int { bytes.count }
+
+    /// Number of taken bytes up to which they stay in memory while others wait.
+    private static let mostSpent = 1 << 16
 
     /// Number of bytes that have not left this machine.
     var waiting: Int {

@@ -108,6 +108,27 @@ import Testing
         #expect(outgoing.progress == TCPConnection.Progress(acknowledged: Int64(sent.count)))
     }
 
+    /// A receiver that is always a little behind does not cost the memory of everything that it has got.
+    @Test func takenBytesAreForgottenWhileOthersWait() throws {
+        let pair = try SocketPair()
+        var outgoing = Outgoing()
+        outgoing.descriptor = pair.here
+        let piece = [UInt8](repeating: 7, count: 50_000)
+        var (sent, most) = (0, 0)
+        while sent < 20 << 20 {
+            while outgoing.queued < 1 << 20 {
+                _ = outgoing.send(piece)
+                sent += piece.count
+            }
+            _ = pair.read(1 << 16)
+            _ = outgoing.flush()
+            most = max(most, outgoing.kept)
+        }
+        #expect(most < 4 << 20, "\(most) bytes are kept for at most \((1 << 20) + piece.count) that wait")
+        let progress = outgoing.progress
+        #expect(Int(progress.acknowledged) + progress.unacknowledged + progress.waiting == sent)
+    }
+
     @Test func heldBytesGoOutTogether() throws {
         let pair = try SocketPair()
         var outgoing = Outgoing()
