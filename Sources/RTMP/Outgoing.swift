@@ -66,7 +66,7 @@ struct Outgoing {
         isHolding = true
         _ = send(new)
         isHolding = false
-        return queued < Self.mostHeld || isBlocked ? .sent : flush()
+        return bytes.count - head < Self.mostHeld || isBlocked ? .sent : flush()
     }
 
     /// Writes as many bytes as the socket accepts.
@@ -162,7 +162,7 @@ struct Outgoing {
         // Usually no bytes wait, and none have to be copied.
         guard head == bytes.count else {
             // The socket may take bytes for hours without ever taking all of them.
-            if head > Self.mostSpent, head > queued {
+            if head > Self.mostSpent, head > bytes.count - head {
                 bytes.removeFirst(head)
                 head = 0
             }
@@ -180,8 +180,9 @@ struct Outgoing {
     /// Whether bytes wait until TLS has received more from the peer.
     var awaitsPeer: Bool { !early.isEmpty }
 
-    /// Number of bytes that the socket has not taken.
-    var queued: Int { bytes.count - head }
+    /// Number of bytes that the socket has not taken. A peer that sends TLS only a part of a message can make all of them wait
+    /// for it.
+    var queued: Int { early.count + bytes.count - head }
 
     /// Number of bytes in memory for the socket, with those that it has taken.
     var kept: Int { bytes.count }

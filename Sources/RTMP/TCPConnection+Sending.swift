@@ -52,6 +52,6 @@ extension TCPConnection {
     /// The same as `progress.waiting`. Read from any thread.
     package var waiting: Int { outgoing.withLock { $0.waiting } }
 
-    /// Number of bytes that the kernel has not taken yet. Costs no system call. Read from any thread.
+    /// Number of bytes that the kernel, or TLS, has not taken yet. Costs no system call. Read from any thread.
     package var queued: Int { outgoing.withLock { $0.queued } }
 }

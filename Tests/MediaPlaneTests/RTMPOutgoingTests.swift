@@ -108,6 +108,17 @@ import Testing
         #expect(outgoing.progress == TCPConnection.Progress(acknowledged: Int64(sent.count)))
     }
 
+    /// A player can make TLS accept nothing, and must be disconnected then as one that does not read.
+    @Test func bytesThatWaitForTLSAreQueued() async throws {
+        let certificate = try await TestCertificate.make()
+        defer { certificate.remove() }
+        let pair = try SocketPair()
+        var outgoing = Outgoing(tls: TLSSession(TLSContext(trusting: certificate.file), host: "localhost"))
+        outgoing.descriptor = pair.here
+        #expect(outgoing.send([1, 2, 3]) == .sent && outgoing.queued == 3)
+        #expect(outgoing.hold([4]) == .sent && outgoing.queued == 4)
+    }
+
     /// A receiver that is always a little behind does not cost the memory of everything that it has got.
     @Test func takenBytesAreForgottenWhileOthersWait() throws {
         let pair = try SocketPair()
