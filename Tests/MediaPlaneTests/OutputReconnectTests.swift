@@ -19,6 +19,30 @@ import TextFormats
         var all: [ReconnectOutcome] { state.withLock { $0 } }
     }
 
+    /// Calls from the loop, and whether the results came from within one of them.
+    private final class Calls: Sendable {
+        private struct State {
+            var isCalling = false
+            var results: [Bool] = []
+        }
+        private let state = Mutex(State())
+
+        var results: [Bool] { state.withLock { $0.results } }
+
+        func noteResult() { state.withLock { $0.results.append($0.isCalling) } }
+
+        func call(_ body: @escaping @Sendable () -> Void) async {
+            await withCheckedContinuation { continuation in
+                SocketLoop.shared.perform { [self] in
+                    state.withLock { $0.isCalling = true }
+                    body()
+                    state.withLock { $0.isCalling = false }
+                    continuation.resume()
+                }
+            }
+        }
+    }
+
     private static func output(
         _ url: String, reach: Reach? = nil, policy: ReconnectMachine.Policy = ReconnectMachine.Policy(),
         _ outcomes: Outcomes
@@ -129,6 +153,26 @@ import TextFormats
         if trouble == .notAllowed { #expect(new.seen.connections == 0) }
         old.stop()
         new.stop()
+    }
+
+    /// The output calls its connection with its own lock held, and the relay asks it for its state as soon as there is a result.
+    @Test func resultsComeOutsideOfCalls() async throws {
+        let server = try ReconnectingServer()
+        let calls = Calls()
+        var policy = ReconnectMachine.Policy()
+        policy.pause = 500_000_000
+        let connection = try RTMPSocketConnection(url: server.url, policy: policy) { _ in calls.noteResult() }
+        await connection.open {}
+        #expect(try await outputEventually { connection.hasBegun })
+        // The first one has its result at once; the second one waits for an observation after the pause.
+        for _ in 0..<2 { server.ask(ReconnectRequest(target: .reference("rtmpt://h/live"))) }
+        let isMet = try await outputEventually {
+            await calls.call { _ = connection.observe(at: MonotonicClock.now()) }
+            return calls.results.count == 2
+        }
+        #expect(isMet && calls.results == [false, false], "\(calls.results)")
+        await connection.close()
+        server.stop()
     }
 
     /// A server that goes away after its request, before a keyframe has come, is left like any other that is lost.

@@ -20,8 +20,8 @@ final class RTMPSocketConnection: OutputConnection {
     ///   - limits: Addresses to which it may go, also if the server names another one; `nil` allows all.
     ///   - trust: Trusted certificates; `nil` uses those of the system.
     ///   - policy: Limits of following the server's requests to reconnect.
-    ///   - onOutcome: Called with the result of each request to reconnect, from any thread. Must return at once, and must
-    ///     not call the connection.
+    ///   - onOutcome: Called on the socket loop with the result of each request to reconnect, never from within a call of the
+    ///     connection. Must return at once.
     /// - Throws: `RTMPError.badURL` if no attempt can succeed.
     init(
         url: String, limits: Destination.Limits? = nil, trust: TLSContext? = nil,

@@ -137,7 +137,7 @@ final class RTMPSocketState: Sendable {
             if state.machine.isHolding { state.held.append(tag) } else { uplink.send(tag) }
             return outcomes
         }
-        for outcome in outcomes { onOutcome(outcome) }
+        tell(outcomes)
     }
 
     /// Whether another connection needs the tag, too: a cue applies to its own time only.
@@ -160,7 +160,7 @@ final class RTMPSocketState: Sendable {
             guard state.fault == nil else { return [] }
             return perform(state.machine.tick(at: now), &state)
         }
-        for outcome in outcomes { onOutcome(outcome) }
+        tell(outcomes)
     }
 
     /// Gives up a move, because the output ends. The held part goes to the present connection.
@@ -188,7 +188,7 @@ final class RTMPSocketState: Sendable {
             guard let next = state.next, number == next.number else { return (nil, []) }
             return takeNext(event, next, &state)
         }
-        for outcome in outcomes { onOutcome(outcome) }
+        tell(outcomes)
         onChange?()
     }
 
@@ -270,6 +270,14 @@ final class RTMPSocketState: Sendable {
             return []
         } catch {
             return perform(state.machine.failed(error.description), &state)
+        }
+    }
+
+    /// Reports results, but not from within a call: the owner may make it with a lock of its own, which it needs to take them.
+    private func tell(_ outcomes: [ReconnectOutcome]) {
+        guard !outcomes.isEmpty else { return }
+        SocketLoop.shared.perform { [onOutcome] in
+            for outcome in outcomes { onOutcome(outcome) }
         }
     }
 
