@@ -1,10 +1,17 @@
 /// Adds the remedy to libpq's messages about failed connections.
 enum ConnectionAdvice {
+    private static let account =
+        "check the user in store.url, the password in store.passwordFile and the server's pg_hba.conf"
+
     private static let remedies: [(words: [String], remedy: String)] = [
+        // Without `sslmode`, libpq tries again without TLS after any refusal, so a wrong password comes first.
+        (["password authentication failed", "no password supplied", "SCRAM"], account),
         (
-            ["password authentication failed", "no password supplied", "no pg_hba.conf entry", "SCRAM"],
-            "check the user in store.url, the password in store.passwordFile and the server's pg_hba.conf"
+            ["no encryption", "SSL off"],
+            "check the server's pg_hba.conf; if it accepts encrypted connections only, set sslmode=verify-full and "
+                + "sslrootcert in store.url"
         ),
+        (["no pg_hba.conf entry"], account),
         (["database \"", "does not exist"], "create the database, or name another in store.url"),
         (
             ["session is read-only", "hot standby", "in recovery"],

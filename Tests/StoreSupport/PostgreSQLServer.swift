@@ -30,7 +30,7 @@ public final class PostgreSQLServer: Sendable {
 
     public let directory: String
     public var port: Int { reserved.number }
-    private let data: String
+    let data: String
     // The port is reserved because the server starts long after, and again after a crash, while clients try to connect.
     private let reserved: ReservedPort
     let process = Mutex<Int32?>(nil)
@@ -183,8 +183,9 @@ public final class PostgreSQLServer: Sendable {
         return command + arguments
     }
 
+    /// Runs a program as the server's user. Returns its output.
     @discardableResult
-    private static func run(_ arguments: [String]) throws -> String {
+    static func run(_ arguments: [String]) throws -> String {
         let child = Child(asOwner(arguments))
         let output = child.output()
         guard child.status == 0 else {

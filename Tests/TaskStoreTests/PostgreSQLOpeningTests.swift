@@ -9,7 +9,8 @@ import Testing
 
 /// An unusable server or schema is named in one line with the cure, and nothing is written.
 @Suite(needsPostgreSQL) struct PostgreSQLOpeningTests {
-    private func failure(_ url: String, password: String? = nil, cluster: String? = nil) -> String {
+    /// Opens a store that cannot be opened. Returns the message.
+    func failure(_ url: String, password: String? = nil, cluster: String? = nil) -> String {
         do throws(StoreError) {
             _ = try PostgreSQLTaskStore(PostgreSQLTarget(url: url, password: password), cluster: cluster)
             return "opened"
@@ -21,7 +22,8 @@ import Testing
         }
     }
 
-    private func tables(_ server: PostgreSQLServer, _ schema: String) throws -> String {
+    /// Returns the number of tables of a schema.
+    func tables(_ server: PostgreSQLServer, _ schema: String) throws -> String {
         try server.sql("SELECT count(*) FROM pg_tables WHERE schemaname = '\(schema)'", database: "mix")
     }
 
