@@ -2,7 +2,10 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// A TCP proxy that cuts connections at a chosen message of the client.
+/// A TCP proxy that cuts connections at a chosen message of the client, or loses what follows it.
+///
+/// It needs no right of the system, unlike a network namespace. A lost message shows the store the same as lost packets do,
+/// except that the system acknowledges what is sent to the proxy, so `tcp_user_timeout` never ends a connection.
 public final class CuttingProxy: Sendable {
     /// The effect on the connection when the client sends the words.
     public enum Cut: Sendable {
@@ -11,6 +14,17 @@ public final class CuttingProxy: Sendable {
         case request
         /// The words are forwarded, but the answer to them is not.
         case answer
+        /// The words and everything after them vanish, both ways. The connection stays open, as if all packets were lost.
+        case lostRequest
+        /// The words are forwarded. Everything that comes back vanishes, and the connection stays open.
+        case lostAnswer
+    }
+
+    /// What happens to the bytes of a connection.
+    private enum Fate {
+        case passed, endedAtAnswer, ended, lostBothWays, lostOnTheWayBack
+
+        var isSilent: Bool { self == .lostBothWays || self == .lostOnTheWayBack }
     }
 
     private struct State {
@@ -79,12 +93,15 @@ public final class CuttingProxy: Sendable {
             setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
         }
         state.withLock { $0.open.formUnion([client, server]) }
-        let (muted, left) = (Box(false), Box(2))
+        let (fate, left) = (Box(Fate.passed), Box(2))
         for (from, to, isRequest) in [(client, server, true), (server, client, false)] {
             Thread { [self] in
-                copy(from, to, isRequest: isRequest, muted)
-                shutdown(from, Int32(SHUT_RDWR))
-                shutdown(to, Int32(SHUT_RDWR))
+                copy(from, to, isRequest: isRequest, fate)
+                // If packets are lost, the client does not learn that the server has closed the connection.
+                if isRequest || !fate.value.withLock({ $0.isSilent }) {
+                    shutdown(from, Int32(SHUT_RDWR))
+                    shutdown(to, Int32(SHUT_RDWR))
+                }
                 let isLast = left.value.withLock { count in
                     count -= 1
                     return count == 0
@@ -97,32 +114,35 @@ public final class CuttingProxy: Sendable {
         }
     }
 
-    private func copy(_ from: Int32, _ to: Int32, isRequest: Bool, _ muted: Box<Bool>) {
+    private func copy(_ from: Int32, _ to: Int32, isRequest: Bool, _ fate: Box<Fate>) {
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while case let count = read(from, &buffer, buffer.count), count > 0 {
-            if isRequest, contains(buffer[..<count]) {
-                switch take() {
-                case .none: break
-                case .request: return
-                case .answer: muted.value.withLock { $0 = true }
-                }
-            } else if !isRequest, muted.value.withLock({ $0 }) {
-                // The server has answered.
-                return
+            if isRequest, contains(buffer[..<count]), let next = take() { fate.value.withLock { $0 = next } }
+            switch (fate.value.withLock({ $0 }), isRequest) {
+            case (.passed, _), (.endedAtAnswer, true), (.lostOnTheWayBack, true):
+                guard send(to, buffer, count, Int32(MSG_NOSIGNAL)) == count else { return }
+            case (.ended, _), (.endedAtAnswer, false): return
+            case (.lostBothWays, _), (.lostOnTheWayBack, false): break
             }
-            guard send(to, buffer, count, Int32(MSG_NOSIGNAL)) == count else { return }
         }
     }
 
-    private func take() -> Cut {
+    /// Returns the fate of a connection whose client has sent the words; `nil` if they change nothing.
+    private func take() -> Fate? {
         state.withLock { state in
             if state.passing > 0 {
                 state.passing -= 1
-                return .none
+                return nil
             }
             defer { state.cut = .none }
             if state.cut != .none { state.cuts += 1 }
-            return state.cut
+            switch state.cut {
+            case .none: return nil
+            case .request: return .ended
+            case .answer: return .endedAtAnswer
+            case .lostRequest: return .lostBothWays
+            case .lostAnswer: return .lostOnTheWayBack
+            }
         }
     }
 

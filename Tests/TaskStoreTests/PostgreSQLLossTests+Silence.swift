@@ -67,4 +67,30 @@ extension PostgreSQLLossTests {
         #expect(try await store.events(of: "demo", limit: 99).map(\.id) == ["0", "1"])
         await store.close()
     }
+
+    /// The network loses a COMMIT, or its answer, and everything that follows on the connection, of whose end neither side
+    /// learns. The store gives the connection up after 30 s and looks up the outcome over another one.
+    @Test(.timeLimit(.minutes(5))) func aCommitThatVanishesIsLookedUp() async throws {
+        async let request: Void = loseCommit(.lostRequest)
+        async let answer: Void = loseCommit(.lostAnswer)
+        _ = try await (request, answer)
+    }
+
+    private func loseCommit(_ cut: CuttingProxy.Cut) async throws {
+        try await withProxy { _, _, proxy, store in
+            #expect(try await store.commit(StoreChange(event: event("0"))) == .committed)
+            proxy.cut(cut)
+            let begin = ContinuousClock.now
+            async let committed = store.commit(StoreChange(event: event("1")))
+            // Reading does not wait for the writer's connection.
+            _ = try await store.rooms()
+            #expect(begin.duration(to: .now) < .seconds(15))
+            #expect(try await committed == .committed)
+            let duration = begin.duration(to: .now)
+            #expect(duration > .seconds(20) && duration < .seconds(60), "\(duration)")
+            #expect(proxy.cuts == 1)
+            #expect(try await store.commit(StoreChange(event: event("2"))) == .committed)
+            #expect(try await store.events(of: "demo", limit: 99).map(\.id) == ["0", "1", "2"])
+        }
+    }
 }

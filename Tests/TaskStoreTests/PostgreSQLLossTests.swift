@@ -10,7 +10,8 @@ import Testing
 
 /// Broken connections and crashed servers lose no confirmed change and store nothing twice.
 @Suite(needsPostgreSQL, .serialized) struct PostgreSQLLossTests {
-    private func withProxy(
+    /// Runs a test with a store whose connections can be cut.
+    func withProxy(
         _ body: (PostgreSQLServer, String, CuttingProxy, PostgreSQLTaskStore) async throws -> Void
     ) async throws {
         try await withSchema { server, schema in
