@@ -203,15 +203,8 @@ extension PostgreSQLTaskStore {
 }
 
 extension PostgreSQLTaskStore {
-    /// Returns the nodes whose leases have not expired, in the order of registration.
+    /// Returns the nodes whose leases have not expired, in the order of registration. Nothing is written.
     package func nodesAtWork() async throws(StoreError) -> [Node] {
-        try await write { connection, time in
-            try connection.execute(
-                "SELECT number, name FROM nodes WHERE until > $1 ORDER BY number", [.real(time)]
-            ).rows.map { row in
-                let name = try row.text("name")
-                return Node(id: NodeID("\(name)#\(try row.integer("number"))"), name: name)
-            }
-        }
+        try await roster().filter(\.isAtWork).map(\.node)
     }
 }

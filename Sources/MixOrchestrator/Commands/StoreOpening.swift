@@ -37,9 +37,16 @@ enum StoreOpening {
         do {
             // Services share the rooms of a store only if they know each other's addresses.
             let name = configuration.store.nodeName(data: configuration.data)
-            if configuration.node == nil,
-                let other = try await store.nodesAtWork().first(where: { $0.name != name })
-            {
+            let others = try await store.nodesAtWork()
+            // A service inherits the rooms of its data directory's earlier run. Only the run of another machine can be at
+            // work if the directory was never used with this database.
+            if membership.cluster == nil, others.contains(where: { $0.name == name }) {
+                throw StartupError(
+                    "\(target.place) is used by a service with the same machine name and data directory (\(name)), but this "
+                        + "data directory was not used with it: name another database in store.url, give the machine "
+                        + "another name, or wait until the other service's lease has ended")
+            }
+            if configuration.node == nil, let other = others.first(where: { $0.name != name }) {
                 throw StartupError(
                     "\(target.place) is used by another service (\(other.name)): stop it, or set node.url on both so "
                         + "that they share the rooms. If it is dead, its lease ends within 30 s")
