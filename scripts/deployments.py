@@ -13,6 +13,7 @@ import glob
 import os
 import socket
 import sys
+import urllib.parse
 
 import kubernetes_validate
 import yaml
@@ -115,6 +116,18 @@ def known_key_faults(resources, sample):
                 yield f"ConfigMap {resource['metadata']['name']}: {name}: unknown keys {', '.join(sorted(unknown))}"
 
 
+def database_faults(resources):
+    """A database whose certificate nothing confirms: without sslrootcert, verify-full looks for a file in the home directory."""
+    for resource in resources:
+        for name, text in (resource.get("data") or {}).items() if resource["kind"] == "ConfigMap" else ():
+            url = (yaml.safe_load(text).get("store") or {}).get("url", "")
+            options = urllib.parse.parse_qs(urllib.parse.urlsplit(url).query)
+            if url.startswith("postgres") and (
+                options.get("sslmode") != ["verify-full"] or not options.get("sslrootcert")
+            ):
+                yield f"ConfigMap {resource['metadata']['name']}: {name}: store.url needs sslmode=verify-full and sslrootcert"
+
+
 def patroni_faults(path):
     """Asks Patroni's validator, which also tries addresses: they are replaced by some of this machine."""
     from patroni.validator import schema
@@ -149,6 +162,7 @@ def main(directory):
         faults.append(f"{directory}/kubernetes has no manifest")
     faults += reference_faults(resources)
     faults += known_key_faults(resources, os.path.join(directory, "mixorchestrator.yaml"))
+    faults += database_faults(resources)
     faults += patroni_faults(os.path.join(directory, "patroni", "patroni.yml"))
     for fault in faults:
         print(f"deployments: {fault}")
