@@ -165,6 +165,24 @@ struct DatabaseTests {
         #expect(try server.sql("SELECT max(number) FROM \(schema).schema_version", database: "mix") == "1")
     }
 
+    /// A database that is lost without a backup is replaced by an empty one, as docs/operations.md describes.
+    @Test(.timeLimit(.minutes(12))) func aLostDatabaseIsReplacedByAnEmptyOne() async throws {
+        let server = try PostgreSQLServer.shared.get()
+        let (lost, empty) = (server.url(schema: try server.makeSchema()), server.url(schema: try server.makeSchema()))
+        try await ControlStage.run(environment: ["MIXORCHESTRATOR_STORE_URL": lost]) { stage in
+            try await stage.makeRoom("a")
+            await stage.service.stop(within: 60)
+            let refused = try await program(["store", "migrate"], empty, data: stage.data)
+            #expect(refused.status == 1 && refused.text.contains("belongs to another cluster"), "\(refused.text)")
+            try FileManager.default.removeItem(at: stage.data.appendingPathComponent("store-cluster"))
+            let made = try await program(["store", "migrate"], empty, data: stage.data)
+            #expect(made.status == 0, "\(made.text)")
+            #expect(try await stage.start(environment: ["MIXORCHESTRATOR_STORE_URL": empty]))
+            #expect(try await stage.client.request("GET", "/v1/rooms/a").status == 404)
+            try await stage.makeRoom("a")
+        }
+    }
+
     /// An unusable setting is reported in one line by the program itself, and the service does not start.
     @Test(.timeLimit(.minutes(12))) func aDatabaseThatCannotBeUsedIsNamed() async throws {
         let server = try PostgreSQLServer.shared.get()

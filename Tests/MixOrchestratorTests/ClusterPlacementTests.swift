@@ -1,5 +1,6 @@
 import Foundation
 import MixModel
+import Synchronization
 import TaskStore
 import TestSupport
 import Testing
@@ -107,6 +108,53 @@ import Testing
             node.trouble.withLock { $0 = nil }
             await node.takeRooms()
             #expect(node.has("r"))
+        }
+    }
+
+    /// A store whose clock may differ from this machine's.
+    private final class ForeignClockStore: ForwardingTaskStore {
+        let base: any TaskStore = MemoryTaskStore()
+        /// By how many seconds the store's clock is ahead.
+        let lead = Mutex(0.0)
+
+        func time() async throws(StoreError) -> Double? { wallClock() + lead.withLock { $0 } }
+    }
+
+    @Test func aNodeWhoseClockIsWrongTakesNoRoomsOfLostNodes() async throws {
+        let store = ForeignClockStore()
+        let lost = try await store.register("lost", for: .seconds(600))
+        _ = try await store.claim([.lease(of: "r")], by: lost, for: .seconds(600))
+        try await store.expel(lost)
+        let other = try await store.register("b", for: .seconds(600))
+        try await store.announce(other, NodeProfile(name: "b", url: "http://b", key: "key"))
+        try await withDirectory { directory in
+            try await withQuietNode(store) { node, registry in
+                node.attach(registry)
+                node.attach(NodeHealth(directory: directory) { nil })
+                store.lead.withLock { $0 = 30 }
+                await node.lookAtHealth()
+                #expect(node.profile.trouble?.hasSuffix("s behind the database's") == true)
+                await node.takeRooms()
+                #expect(!node.has("r"))
+                store.lead.withLock { $0 = 0 }
+                await node.lookAtHealth()
+                #expect(node.profile.trouble == nil)
+                await node.takeRooms()
+                #expect(node.has("r"))
+            }
+        }
+    }
+
+    /// Autoscalers read one figure for each resource that has a limit.
+    @Test func aNodeSaysHowFullItIs() async throws {
+        try await withCluster { start in
+            let a = try await start("a", 4)
+            try await a.publish("alice", room: "one")
+            let rooms = #"load_ratio{resource="rooms"} 0.25"#
+            try await eventually { try await a.call("GET", "/metrics").text.contains(rooms) ? true : nil }
+            let text = try await a.call("GET", "/metrics").text
+            #expect(text.contains(#"load_ratio{resource="memory"} "#))
+            #expect(!text.contains(#"load_ratio{resource="cpu"}"#), "admission.cores: 0 is no limit")
         }
     }
 }

@@ -92,6 +92,12 @@ public final class PostgreSQLServer: Sendable {
         ])
     }
 
+    /// Runs one of the server's programs, such as `pg_dump`, as the server's user. Returns the output.
+    @discardableResult
+    public static func tool(_ name: String, _ arguments: [String]) throws -> String {
+        try run([(binaries ?? "") + "/" + name] + arguments)
+    }
+
     /// Starts the server and waits until it accepts connections.
     public func start() throws {
         let arguments = [

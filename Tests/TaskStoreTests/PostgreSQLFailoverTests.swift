@@ -11,7 +11,8 @@ import Testing
 /// A standby that confirms commits replaces a primary that is killed. All confirmed changes are there, and the store
 /// continues by itself.
 @Suite(needsPostgreSQL, .serialized) struct PostgreSQLFailoverTests {
-    /// Longest permitted median of the times from the end of a promotion to the first answer.
+    /// Longest permitted time from the end of a promotion to the first answer. In the short form it is the median's, because the
+    /// machine runs other tests.
     private static let limit: Duration = .seconds(3)
 
     /// Writers that continue through failures, each with a room of its own, and the changes that were confirmed to
@@ -106,7 +107,7 @@ import Testing
             primary = standby
         }
         let (longest, middle) = (pauses.max() ?? .zero, pauses.sorted()[pauses.count / 2])
-        #expect(middle <= Self.limit, "\(pauses)")
+        #expect((TestLength.isLong ? longest : middle) <= Self.limit, "\(pauses)")
         print("\(trials) failovers, \(stored) events, none lost; on again within \(longest) of the promotion")
     }
 }
