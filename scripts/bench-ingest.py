@@ -5,15 +5,17 @@ Both servers run at the same time and get the same bytes from one generator, so 
 both. Processor time is that of all threads of a server (/proc/PID/task/*/schedstat), as medians of several windows.
 
     scripts/bench-ingest.py --worker .build-release/release/mixworker
-    scripts/bench-ingest.py --worker .build-release/release/mixworker --attack 10000
+    scripts/bench-ingest.py --worker .build-release/release/mixworker --attack 10000 --attack-seconds 60
     scripts/bench-ingest.py --worker .build-release/release/mixworker --service .build-release/release/mixorchestrator
 
 The second form has strangers make crafted connections (seeded, from a process of the lowest priority) to the service's server
-only, and prints the delays of pictures through both servers without and with them.
+only, and prints the delays and the spacing of pictures through both servers without and with them. Without --attack-seconds
+they are made as fast as possible.
 
 The third form runs a service with two rooms: a publisher of the one sends to the service's own server, that of the other to
 nginx-rtmp, from which the service pulls. It prints the delays from sending a picture to receiving it in the room's program, a
-bypass, over HTTP-FLV.
+bypass, over HTTP-FLV, and the slowest 2 % of the pictures. --player rtmp receives the programs over RTMP instead, --no-sound
+publishes pictures alone, and --fps changes their rate at the same bit rate: each shows whether late pictures depend on it.
 """
 import argparse
 import hashlib
@@ -22,7 +24,6 @@ import http.client
 import json
 import os
 import pathlib
-import random
 import select
 import shutil
 import socket
@@ -34,8 +35,10 @@ import tempfile
 import time
 
 from bench_media.http_flv import Viewer
+from bench_media.lateness import Arrival, delays, slowest_table, spacing_table
 from bench_media.rtmp import Player
 from bench_media.stage import free_port
+from bench_media.strangers import attack
 from bench_media.waiting import wait_until
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -58,8 +61,9 @@ def number(body):
     return int(body[at:at + 16], 16)
 
 
-# A publisher of 1.5 Mbit/s: pictures per second, their bytes; frames of sound per second, their bytes.
-USUAL = (25, 6900, 47, 340)
+def usual(options):
+    """Returns a publisher of 1.5 Mbit/s: pictures per second, their bytes; frames of sound per second, their bytes."""
+    return options.fps, 6900 * 25 // options.fps, 0 if options.no_sound else 47, 340
 
 
 class Client(Player):
@@ -82,16 +86,19 @@ class Client(Player):
 
 
 class Publisher:
-    """Sends pictures and sound on time. Sizes are in bytes, rates in messages per second."""
+    """Sends pictures and sound on time. Sizes are in bytes, rates in messages per second; a rate of 0 is no sound."""
 
     def __init__(self, client, kind, phase):
         self.client, self.fps, self.picture, self.aps, self.sound = client, *kind
         self.start, self.pictures, self.sounds = time.monotonic() + phase, 0, 0
+        # Pictures from one key picture to the next.
+        self.group = 2 * self.fps
         self.late = 0.0
         # Time at which each picture was sent.
         self.sent = []
         self._put(9, 0, b"\x17\0\0\0\0" + SETUP)
-        self._put(8, 0, b"\xaf\0\x11\x90")
+        if self.aps:
+            self._put(8, 0, b"\xaf\0\x11\x90")
 
     def _put(self, kind, milliseconds, body):
         header = struct.pack(">B3s3sB", 6 if kind == 9 else 4, milliseconds.to_bytes(3, "big"), len(body).to_bytes(3, "big"), kind)
@@ -101,12 +108,12 @@ class Publisher:
     def step(self, now):
         while (at := self.start + self.pictures / self.fps) <= now:
             self.late = max(self.late, now - at)
-            is_key = self.pictures % (2 * self.fps) == 0
+            is_key = self.pictures % self.group == 0
             body = picture(self.pictures, self.picture, is_key)
             self.sent.append(time.monotonic())
             self._put(9, int(self.pictures * 1000 / self.fps), (b"\x17" if is_key else b"\x27") + b"\1\0\0\0" + body)
             self.pictures += 1
-        while self.start + self.sounds / self.aps <= now:
+        while self.aps and self.start + self.sounds / self.aps <= now:
             self._put(8, int(self.sounds * 1000 / self.aps), b"\xaf\1" + bytes(self.sound))
             self.sounds += 1
 
@@ -284,7 +291,7 @@ class Stage:
             self.players.append(client)
 
     def watch(self, viewer):
-        """Adds a viewer, for `delays` alone."""
+        """Adds a player of a program, for `arrivals` alone."""
         self._register(viewer)
         self.players.append(viewer)
 
@@ -313,9 +320,8 @@ class Stage:
                 used[index].append((cpu(server.pid) - before[index]) / took * 1000)
         return used
 
-
-    def delays(self, seconds):
-        """Returns the delays of the pictures in ms, of each pair of publisher and player in the order of the servers.
+    def arrivals(self, seconds):
+        """Returns the pictures that arrive, for each pair of publisher and player in the order of the servers.
 
         Those of the cached group, which a player gets first, are late: let two groups pass before.
         """
@@ -330,84 +336,51 @@ class Stage:
                     continue
                 player, publisher, found = players[descriptor]
                 messages, arrival = player.read(), time.monotonic()
-                # Pictures of H.264 in FLV.
-                found += [arrival - publisher.sent[number(body)] for kind, _, body in messages if kind == 9 and body[1] == 1]
+                for kind, _, body in messages:
+                    # Pictures of H.264 in FLV.
+                    if kind == 9 and body[1] == 1:
+                        index = number(body)
+                        found.append(Arrival(index, index % publisher.group, len(body), publisher.sent[index], arrival))
             for server in self.servers:
                 server.listen()
-        return [sorted(delay * 1000 for delay in found) for _, _, found in players.values()]
-
-
-def crafted(source):
-    """Returns the beginning of a connection: garbage, a handshake with garbage behind it, or commands with faults."""
-    handshake = b"\3" + source.randbytes(3072)
-    connect = bytes.fromhex("030000000000191400000000020007636f6e6e656374003ff00000000000000500000009")
-    play = bytes.fromhex("0300000000001614010000000200") + b"\4play" + bytes(9) + b"\5\2\0\1x"
-    kind = source.randrange(6)
-    if kind == 0:
-        return source.randbytes(source.randrange(1, 4000))
-    if kind == 1:
-        return handshake[:source.randrange(1, 3073)]
-    if kind == 2:
-        return handshake + source.randbytes(source.randrange(1, 4000))
-    if kind == 3:
-        return handshake + connect + source.randbytes(500)
-    if kind == 4:
-        # The largest message there is, in chunks that never end.
-        return handshake + connect + b"\x06\0\0\0\xff\xff\xff\x09\1\0\0\0" + source.randbytes(2000)
-    broken = bytearray(handshake + connect + play)
-    for _ in range(4):
-        broken[source.randrange(3073, len(broken))] = source.randrange(256)
-    return bytes(broken)
-
-
-def attack(port, count, seed):
-    """Makes crafted connections one after another, of which most end at once and some say nothing more."""
-    os.nice(19)
-    source, opened = random.Random(seed), []
-    for _ in range(count):
-        stranger = socket.create_connection(("127.0.0.1", port), 10)
-        stranger.setblocking(False)
-        try:
-            stranger.send(crafted(source))
-        except OSError:
-            pass
-        opened.append(stranger)
-        if source.randrange(4) or len(opened) > 200:
-            opened.pop(source.randrange(len(opened))).close()
+        return [found for _, _, found in players.values()]
 
 
 def beside_strangers(stage, servers, options):
-    stage.delays(5)
+    stage.arrivals(5)
+    quiet, rows = max(options.seconds, options.attack_seconds), []
     for label, count in [("nobody else", 0), (f"{options.attack} crafted connections", options.attack)]:
         before, begun = resident(servers[0].pid), time.monotonic()
         child = os.fork() if count else 0
         if count and child == 0:
-            attack(servers[0].port, count, options.seed)
+            attack(servers[0].port, count, options.seed, options.attack_seconds)
             os._exit(0)
-        delays, done = [[] for _ in servers], False
+        pictures, done = [[] for _ in servers], False
         # No longer than the strangers: what they disturb is not to be lost among what nobody disturbs.
         while not done:
-            for found, more in zip(delays, stage.delays(1)):
+            for found, more in zip(pictures, stage.arrivals(1)):
                 found += more
-            done = os.waitpid(child, os.WNOHANG)[0] == child if count else time.monotonic() - begun > options.seconds
+            done = os.waitpid(child, os.WNOHANG)[0] == child if count else time.monotonic() - begun > quiet
         print(f"{label}, {time.monotonic() - begun:.0f} s, seed {options.seed}: "
               f"memory of {servers[0].name} {before:.1f} → {resident(servers[0].pid):.1f} MiB")
-        for server, found in zip(servers, delays):
-            found.sort()
-            late = sum(delay > found[len(found) // 2] + 2 for delay in found)
-            print(f"  {server.name}: from sending to receiving a picture p50 {found[len(found) // 2]:.2f} ms, "
-                  f"p99 {found[len(found) * 99 // 100]:.2f} ms, max {found[-1]:.2f} ms; "
-                  f"{late} of {len(found)} more than 2 ms behind the median")
+        for server, found in zip(servers, pictures):
+            median, high, most = delays(found)
+            late = sum(picture.delay > median + 2 for picture in found)
+            print(f"  {server.name}: from sending to receiving a picture p50 {median:.2f} ms, p99 {high:.2f} ms, "
+                  f"max {most:.2f} ms; {late} of {len(found)} more than 2 ms behind the median")
+            rows.append((f"{server.name}, {label}", found))
+    # Each server without and with strangers, one below the other.
+    print("\n".join(spacing_table(sorted(rows, key=lambda row: row[0].split(",")[0]))))
 
 
 def through_programs(options, directory):
-    """Prints the delays from publishers to viewers of the rooms `ingest` and `nginx`."""
+    """Prints the delays from publishers to players of the programs of the rooms `ingest` and `nginx`."""
     nginx, service = Nginx(directory), None
     try:
         service = Service(options.service, options.worker, directory)
         stage, rooms = Stage([service, nginx]), ("ingest", "nginx")
-        stage.add(service, "ingest__alice", "publish", USUAL)
-        stage.add(nginx, "alice", "publish", USUAL)
+        stage.add(service, "ingest__alice", "publish", usual(options))
+        stage.add(nginx, "alice", "publish", usual(options))
         event = {"type": "stream.published", "user": "alice", "url": f"rtmp://127.0.0.1:{nginx.port}/live/alice"}
         status, data = service.call("POST", "/v1/rooms/nginx/events", event)
         assert status == 202, data
@@ -416,22 +389,26 @@ def through_programs(options, directory):
             assert time.monotonic() < end, "a room is not on air as a bypass within 30 s"
             stage.run(0.2)
         for room in rooms:
-            stage.watch(Viewer(service.port, room))
-        stage.delays(5)
+            over_rtmp = f"rtmp://127.0.0.1:{service.ingest}/program/{room}"
+            stage.watch(Player(over_rtmp) if options.player == "rtmp" else Viewer(service.port, room))
+        stage.arrivals(5)
         for publisher in stage.publishers:
             publisher.late = 0
         labels = ("service's own server", "nginx-rtmp, pulled by the service")
-        for label, delays in zip(labels, stage.delays(options.seconds * options.rounds)):
-            print_delays(f"{label}: from sending a picture to receiving it in the program", delays)
+        for label, found in zip(labels, stage.arrivals(options.seconds * options.rounds)):
+            print_delays(f"{label}: from sending a picture to receiving it in the program", found)
         print(f"latest message {max(publisher.late for publisher in stage.publishers) * 1000:.0f} ms")
     finally:
         for server in filter(None, (service, nginx)):
             server.stop()
 
 
-def print_delays(label, delays):
-    print(f"{label} p50 {delays[len(delays) // 2]:.2f} ms, p99 {delays[len(delays) * 99 // 100]:.2f} ms, "
-          f"max {delays[-1]:.2f} ms, {len(delays)} pictures")
+def print_delays(label, found):
+    """Prints the delays of pictures, and what the slowest ones have in common."""
+    assert found, f"{label}: no picture arrived"
+    median, high, most = delays(found)
+    print(f"{label} p50 {median:.2f} ms, p99 {high:.2f} ms, max {most:.2f} ms, {len(found)} pictures")
+    print("\n".join(slowest_table(found)))
 
 
 def shown(values, count):
@@ -448,7 +425,12 @@ def main():
     parser.add_argument("--seconds", type=float, default=8, help="length of a window")
     parser.add_argument("--rounds", type=int, default=5, help="windows of each figure")
     parser.add_argument("--attack", type=int, default=0, help="crafted connections beside one publisher; nothing else is measured")
+    parser.add_argument("--attack-seconds", type=float, default=0,
+                        help="time over which they are spread, and least time measured without them; 0: as fast as possible")
     parser.add_argument("--seed", type=int, default=1, help="seed of the crafted connections")
+    parser.add_argument("--fps", type=int, default=25, help="pictures per second of a publisher of 1.5 Mbit/s")
+    parser.add_argument("--no-sound", action="store_true", help="publishers of 1.5 Mbit/s send pictures alone")
+    parser.add_argument("--player", choices=["flv", "rtmp"], default="flv", help="what receives the programs of --service")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         if options.service:
@@ -457,20 +439,20 @@ def main():
         servers = [Ingest(options.worker, directory), Nginx(directory)]
         stage = Stage(servers)
         try:
-            usual, idle = USUAL, (10, 1000, 10, 250)
+            idle = (10, 1000, 10, 250)
             for server in servers:
-                stage.add(server, "latency", "publish", usual)
+                stage.add(server, "latency", "publish", usual(options))
                 stage.add(server, "latency", "play")
             if options.attack:
                 beside_strangers(stage, servers, options)
                 return
-            stage.delays(5)
-            for server, delays in zip(servers, stage.delays(options.seconds * options.rounds)):
-                print_delays(f"{server.name}: from sending to receiving a picture", delays)
+            stage.arrivals(5)
+            for server, found in zip(servers, stage.arrivals(options.seconds * options.rounds)):
+                print_delays(f"{server.name}: from sending to receiving a picture", found)
             stage.clear()
             for index in range(options.streams):
                 for server in servers:
-                    stage.add(server, f"p{index}", "publish", usual, index / options.streams / 25)
+                    stage.add(server, f"p{index}", "publish", usual(options), index / options.streams / options.fps)
             alone = stage.windows(options.seconds, options.rounds)
             late = max(publisher.late for publisher in stage.publishers)
             for index in range(options.streams):

@@ -1,10 +1,11 @@
 """Tests of what judges: a lost, repeated or late frame must be found. `PYTHONPATH=scripts python3 -m bench_media.tests`"""
 import http.server
+import random
 import threading
 import unittest
 import urllib.request
 
-from . import marks, report, rtmp
+from . import lateness, marks, report, rtmp, strangers
 from .canvas import Canvas, Pane
 from .cases import density, glass
 from .frames import copied, paced, quantile
@@ -221,6 +222,48 @@ class Density(unittest.TestCase):
 
     def test_search_that_found_no_limit_is_invalid(self):
         self.assertIn("--most", density.row([self.step(1), self.step(2)], 250, 2)["invalid"][0])
+
+
+class Lateness(unittest.TestCase):
+    @staticmethod
+    def arrivals(late, count=100, group=50):
+        """Returns pictures every 40 ms that arrive after 2 ms, and those of `late` after as many ms more as it says."""
+        return [lateness.Arrival(n, n % group, 6900, n * 0.04, n * 0.04 + 0.002 + late.get(n, 0) / 1000) for n in range(count)]
+
+    def test_slowest_pictures(self):
+        found = self.arrivals({51: 40, 52: 38})
+        self.assertEqual([arrival.number for arrival in lateness.slowest(found)], [51, 52])
+        self.assertAlmostEqual(lateness.delays(found)[0], 2)
+        self.assertAlmostEqual(lateness.delays(found)[2], 42)
+
+    def test_what_the_slowest_have_in_common(self):
+        summary, _, first, second = lateness.slowest_table(self.arrivals({51: 40, 52: 38}))
+        self.assertIn("slowest 2 of 100: 0 key pictures, 1 right after one; 1 after a late picture", summary)
+        self.assertEqual(first.split(), ["51", "1", "6900", "42.00", "no", "no"])
+        self.assertEqual(second.split(), ["52", "2", "6900", "40.00", "yes", "no"])
+
+    def test_pictures_of_one_read(self):
+        found = self.arrivals({})
+        found[50] = found[50]._replace(arrived=found[51].arrived)
+        self.assertEqual(lateness.slowest_table(found)[2].split(), ["50", "key", "6900", "42.00", "no", "yes"])
+
+    def test_spacing(self):
+        distances, differences = lateness.spacings(self.arrivals({10: 3}))
+        self.assertEqual((len(distances), sum(value > lateness.DISTURBED for value in differences)), (99, 2))
+        self.assertAlmostEqual(max(distances), 43)
+        # The publisher's own pause is none of the server's.
+        paused = [arrival._replace(sent=arrival.sent + 1, arrived=arrival.arrived + 1) if arrival.number > 50 else arrival
+                  for arrival in self.arrivals({})]
+        self.assertLess(max(lateness.spacings(paused)[1]), 0.001)
+
+    def test_missing_pictures_have_no_spacing(self):
+        found = [arrival for arrival in self.arrivals({}) if arrival.number != 7]
+        self.assertEqual(len(lateness.spacings(found)[0]), 97)
+        self.assertIn("too few", lateness.spacing_table([("a", found[:1]), ("b", found)])[2])
+
+    def test_connections_of_a_seed(self):
+        first, second = ([strangers.crafted(random.Random(seed)) for seed in range(20)] for _ in range(2))
+        self.assertEqual(first, second)
 
 
 class Medians(unittest.TestCase):
