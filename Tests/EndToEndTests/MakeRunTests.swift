@@ -1,15 +1,33 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import ViewerProbe
 
-/// `make run`, and no other setup: with the shipped configuration, browsers that publish are a co-stream.
+/// `make run`, and no other setup: with the shipped configuration, browsers or encoders that publish are a co-stream.
 @Suite(.serialized, .enabled(if: Workspace.products.lastPathComponent == "debug", "make run starts a debug build"))
 struct MakeRunTests {
     @Test(.timeLimit(.minutes(10))) func twoPublishersAreACoStream() async throws {
+        try await serve { client, _, directory in try await publishAndWatch(client, directory) }
+    }
+
+    /// Two programs that publish over RTMP. The mix must be at the viewer within a second of the second one's first
+    /// keyframe, which is judged only in `make test-long`: in `make test` other tests run at the same time.
+    @Test(.timeLimit(.minutes(10))) func twoEncodersAreACoStream() async throws {
+        try await serve { client, ingest, directory in
+            let mix = FirstMix(client: client, room: "show", port: ingest, directory: directory)
+            let times = try await mix.measure(rounds: TestLength.of(short: 1, long: 5))
+            if TestLength.isLong { try times.expectWithinLimits() }
+        }
+    }
+
+    /// Runs `body` beside `make run`.
+    ///
+    /// - Parameter body: Gets the service, the port of its RTMP server, and a directory for files.
+    private func serve(_ body: (ServiceClient, _ ingest: Int, URL) async throws -> Void) async throws {
         let directory = try Workspace.makeDirectory()
         defer { try? FileManager.default.removeItem(at: directory) }
-        let client = ServiceClient(port: HookingMediaServer.anyPort())
+        let (client, ingest) = (ServiceClient(port: HookingMediaServer.anyPort()), HookingMediaServer.anyPort())
         // The products exist, so nothing is built. The file's ports and directory may be in use.
         let service = try ManagedProcess(
             "make", "make",
@@ -19,7 +37,7 @@ struct MakeRunTests {
             ], in: directory,
             environment: [
                 "MIXORCHESTRATOR_HTTP_LISTEN": "127.0.0.1:\(client.port)",
-                "MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(HookingMediaServer.anyPort())",
+                "MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(ingest)",
                 "MIXORCHESTRATOR_DATA": directory.appendingPathComponent("data").path,
                 // Options of a make that runs the tests are not meant for this one.
                 "MAKEFLAGS": "",
@@ -27,7 +45,12 @@ struct MakeRunTests {
                 "MIXORCHESTRATOR_ADMISSION_CORES": "0", "MIXORCHESTRATOR_OVERLOAD_HIGHEST_LEVEL": "0",
             ])
         do {
-            try await publishAndWatch(client, service, directory)
+            try await waitUntil("the service answers\n\(service.messages())") {
+                guard service.isRunning else { throw EndToEndError("make run has ended: \(service.messages())") }
+                return (try? await client.request("GET", "/readyz").status) == 200
+            }
+            #expect(service.messages(last: 1000).contains("serve --config deploy/mixorchestrator.yaml"))
+            try await body(client, ingest, directory)
         } catch {
             print("--- make run\n\(service.messages())")
             await stop(service)
@@ -36,12 +59,7 @@ struct MakeRunTests {
         await stop(service)
     }
 
-    private func publishAndWatch(_ client: ServiceClient, _ service: ManagedProcess, _ directory: URL) async throws {
-        try await waitUntil("the service answers\n\(service.messages())") {
-            guard service.isRunning else { throw EndToEndError("make run has ended: \(service.messages())") }
-            return (try? await client.request("GET", "/readyz").status) == 200
-        }
-        #expect(service.messages(last: 1000).contains("serve --config deploy/mixorchestrator.yaml"))
+    private func publishAndWatch(_ client: ServiceClient, _ directory: URL) async throws {
         for page in ["publish", "watch"] {
             let answer = try await client.request("GET", "/\(page)/demo")
             #expect(answer.status == 200 && answer.contentType.hasPrefix("text/html"), "\(answer)")
