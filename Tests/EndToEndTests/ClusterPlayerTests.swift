@@ -9,7 +9,7 @@ import Testing
 struct ClusterPlayerTests {
     /// A player at a node that never has the room receives the program from the room's node. It continues over one
     /// connection from the next node, even after the first one is gone.
-    @Test(.timeLimit(.minutes(3))) func aPlayerOverRTMPStaysAtItsNode() async throws {
+    @Test(.timeLimit(.minutes(6))) func aPlayerOverRTMPStaysAtItsNode() async throws {
         try await ClusterStage.run(lease: 10, hasIngests: true) { stage in
             let (a, b) = (stage.a, stage.b)
             let c = try await stage.start("c")

@@ -123,7 +123,8 @@ import TextFormats
         let outcomes = Outcomes()
         let reach = Reach(places: [Reach.Place(scheme: "rtmp", address: "127.0.0.1", port: old.port)])
         var policy = ReconnectMachine.Policy()
-        policy.hold = 300_000_000
+        // The others answer, for which a busy machine may need longer.
+        if trouble == .unanswered { policy.hold = 300_000_000 }
         let output = Self.output(
             old.url, reach: trouble == .notAllowed ? reach : nil, policy: policy, outcomes)
         let place = trouble == .badURL ? "rtmpt://h/live" : "rtmp://127.0.0.1:\(new.port)/live"
