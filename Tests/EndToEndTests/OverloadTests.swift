@@ -1,5 +1,6 @@
 import Foundation
 import LayoutEngine
+import TestSupport
 import Testing
 
 @testable import MixModel
@@ -71,9 +72,10 @@ import Testing
                 try await stage.client.timeline(rooms[index]).contains { $0.contains("frame is rendered (load level") }
             }
             // All mixes except one are deleted: the load falls, and the last one returns to full quality if the machine
-            // is otherwise idle.
+            // is otherwise idle, 20 s of calm per level. The short form only watches the mix for as long as one level takes.
             for room in rooms where room != rooms[index] { try await stage.client.deleteRoom(room) }
-            let isWhole: Void? = try? await waitUntil("the levels fall", within: 75) {
+            let calm: Double = TestLength.of(short: 25, long: 75)
+            let isWhole: Void? = try? await waitUntil("the levels fall", within: calm) {
                 try await Self.loads(stage, [rooms[index]]).allSatisfy { $0.degradation == nil }
             }
             print(Self.line(try await Self.loads(stage, [rooms[index]]), begin), isWhole == nil ? "(not calm)" : "")
