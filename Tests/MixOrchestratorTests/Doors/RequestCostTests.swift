@@ -39,7 +39,7 @@ import Testing
 
     private static let groups = 6
     /// Every n-th request of an operation is sent, from a random one on: operations share their readers.
-    private static let part = TestLength.of(short: 4, long: 1)
+    private static let part = TestLength.of(short: 8, long: 1)
     private static let finished = "every request is measured"
     private static let tooLong = "TOO LONG"
 
