@@ -6,7 +6,7 @@ import Testing
 @testable import ViewerProbe
 
 @Suite(.serialized) struct LeakTests {
-    /// After many joins and leaves, the relay has about as many threads and descriptors as after ten. No mixer is left
+    /// After many joins and leaves, the relay has about as many threads and descriptors as after some. No mixer is left
     /// except the one that waits for the next join, and the relay's memory has grown by at most a few MB. Every mixer
     /// ended by itself when told to, and neither the relay nor any mixer leaks a GStreamer object.
     @Test(.timeLimit(.minutes(20))) func joinsAndLeavesLeaveNothingBehind() async throws {
@@ -17,9 +17,10 @@ import Testing
                 "bob", SyntheticPublisher(id: 2, width: 360, height: 640, gopSeconds: 0.25, videoBitrate: 600_000))
             try await stage.open(host: "alice")
             let relay = try stage.relay()
-            for _ in 0..<10 { try await joinAndLeave(stage) }
+            let first = TestLength.of(short: 6, long: 10)
+            for _ in 0..<first { try await joinAndLeave(stage) }
             let before = try await settled(relay)
-            let more = TestLength.of(short: 15, long: 90)
+            let more = TestLength.of(short: 10, long: 90)
             for _ in 0..<more { try await joinAndLeave(stage) }
             var after = try await settled(relay)
             // Thread pools vary by a few; a thread or a descriptor lost per join would be `more`.
@@ -27,7 +28,7 @@ import Testing
                 after = Self.use(relay)
                 return after.threads <= before.threads + 6 && after.descriptors <= before.descriptors + 6
             }
-            print("relay after 10: \(before); after \(10 + more): \(after)")
+            print("relay after \(first): \(before); after \(first + more): \(after)")
             #expect(try stage.relay() == relay, "the relay was started again")
             #expect(after.threads <= before.threads + 6, "\(before), then \(after)")
             #expect(after.descriptors <= before.descriptors + 6, "\(before), then \(after)")
@@ -45,7 +46,7 @@ import Testing
             let ends = log.matches(of: #/mixer \d+ has ended, (.+)/#).map { String($0.output.1) }
             // A guest who joins again while a mixer is being left continues with it; the number of times depends on the
             // machine.
-            #expect(pids.count >= (10 + more) / 4, "\(pids.count) mixers in \(10 + more) rounds")
+            #expect(pids.count >= (first + more) / 4, "\(pids.count) mixers in \(first + more) rounds")
             #expect(ends == Array(repeating: "exit code 0", count: pids.count - 1), "\(Set(ends))")
 
             try await stage.close()
