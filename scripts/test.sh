@@ -33,6 +33,7 @@ patient='EndToEndTests[.](Attack|BelowAPath|Chat|Cluster(Files|Player)|Console(F
 long='[.](SchemathesisTests|RequestCostTests|FuzzTests|SplicerTests|OutputFaultTests|OutputRTMPTests|OutputTLSTests|PullHLSTests|PullWorkerTests|ConsoleTests|CrashTests|RestartTests|WatchPageTests)$'
 
 status=0
+listed=
 run() {
     local name=$1
     shift
@@ -51,8 +52,10 @@ run_part() {
 side_by_side() {
     local stage=$1 workers=$2 number=0 running=0 parts part
     printf 'test: %s, as %d processes\n' "$stage" "$workers"
+    # All stages divide the same list.
+    [ -n "$listed" ] || listed=$("${swift[@]}" list 2>/dev/null)
     mapfile -t parts < <(
-        "${swift[@]}" list 2>/dev/null | grep -E "^$3" | grep -vE "${4:-^$}" | sed 's|[/(].*||' | python3 -c '
+        printf '%s\n' "$listed" | grep -E "^$3" | grep -vE "${4:-^$}" | sed 's|[/(].*||' | python3 -c '
 import collections, re, sys
 
 long, workers = re.compile(sys.argv[1]), int(sys.argv[2])
