@@ -1,4 +1,5 @@
 import Foundation
+import LayoutEngine
 import TestSupport
 import Testing
 
@@ -52,13 +53,14 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(6))) func theyAreMutedTurnedDownAndHiddenOnAir() async throws {
-        let (alice, bob) = (SyntheticPublisher(id: 1), SyntheticPublisher(id: 2, gopSeconds: 1))
-        try await Stage.run { stage in
+        let alice = SyntheticPublisher(id: 1, width: 360, height: 640)
+        let bob = SyntheticPublisher(id: 2, width: 360, height: 640, gopSeconds: 1)
+        try await Stage.run(canvas: Canvas(width: 360, height: 640, fps: 20)) { stage in
             try await stage.publish("alice", alice)
             try await stage.publish("bob", bob)
             try await stage.open(host: "alice")
             let viewer = try await stage.watch()
-            try await Task.sleep(for: .seconds(3))
+            try await Task.sleep(for: .milliseconds(1500))
             // In the bypass, the muted packets are silent at the same times, without a switch.
             let clock = ContinuousClock()
             try await Self.control(stage, "alice", #"{"muted": true}"#)
@@ -68,11 +70,11 @@ import Testing
             #expect(calm.switches.count == 1, "\(calm.switches)")
             try await Self.control(stage, "alice", #"{"muted": null}"#)
             let silence = clock.now - muted
-            try await Task.sleep(for: .milliseconds(2500))
+            try await Task.sleep(for: .milliseconds(1500))
             // In the mix.
             try await stage.join("bob")
             try await stage.waitForOnAir("mix", users: ["alice", "bob"])
-            try await Task.sleep(for: .milliseconds(2500))
+            try await Task.sleep(for: .milliseconds(1500))
             try await Self.control(stage, "bob", #"{"gain": 50}"#)
             let turned = clock.now
             try await Task.sleep(for: .milliseconds(2500))
@@ -82,7 +84,7 @@ import Testing
             // Bob is hidden and shown again, as if he had left and come back.
             try await Self.control(stage, "bob", #"{"hidden": true}"#)
             try await stage.waitForOnAir("bypass")
-            try await Task.sleep(for: .milliseconds(2500))
+            try await Task.sleep(for: .milliseconds(1500))
             try await Self.control(stage, "bob", #"{"hidden": false, "muted": false, "gain": 100}"#)
             try await stage.waitForOnAir("mix", users: ["alice", "bob"])
             try await Task.sleep(for: .milliseconds(2500))
@@ -111,8 +113,8 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5))) func aGainOfOneWhoIsAloneIsAMixOfOne() async throws {
-        let alice = SyntheticPublisher(id: 1, gopSeconds: 1)
-        try await Stage.run { stage in
+        let alice = SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 1)
+        try await Stage.run(canvas: Canvas(width: 360, height: 640, fps: 20)) { stage in
             try await stage.publish("alice", alice)
             try await stage.open(host: "alice")
             let viewer = try await stage.watch()

@@ -112,9 +112,9 @@ import Testing
     /// Another encoding needs another mixer. The old one continues, with motion, until the new one takes over, and is
     /// not replaced by one participant's packets meanwhile.
     @Test(.timeLimit(.minutes(6))) func anotherEncodingOnAir() async throws {
-        try await Stage.run { stage in
-            try await stage.publish("alice", SyntheticPublisher(id: 1))
-            try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
+        try await Stage.run(canvas: Canvas(width: 360, height: 640, fps: 20)) { stage in
+            try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640))
+            try await stage.publish("bob", SyntheticPublisher(id: 2, width: 360, height: 640, gopSeconds: 1))
             try await stage.open(host: "alice")
             try await Self.patch(stage, Self.single)
             let viewer = try await stage.watch()
@@ -143,9 +143,9 @@ import Testing
 
     /// A pane shows a participant of another room.
     @Test(.timeLimit(.minutes(6))) func aPaneOfAnotherRoom() async throws {
-        try await Stage.run { stage in
-            try await stage.publish("alice", SyntheticPublisher(id: 1))
-            try await stage.publish("carol", SyntheticPublisher(id: 2, gopSeconds: 1))
+        try await Stage.run(canvas: Canvas(width: 360, height: 640, fps: 20)) { stage in
+            try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640))
+            try await stage.publish("carol", SyntheticPublisher(id: 2, width: 360, height: 640, gopSeconds: 1))
             try await stage.open(host: "alice")
             try await Self.patch(stage, Self.single)
             let viewer = try await stage.watch()
@@ -155,7 +155,7 @@ import Testing
             try await Task.sleep(for: .seconds(1))
             try await stage.client.published("next", user: "carol", url: stage.media.live("carol"))
             try await stage.waitForOnAir("mix", users: ["alice", "carol"])
-            try await Task.sleep(for: .seconds(4))
+            try await Task.sleep(for: .seconds(2.5))
             try await Self.patch(stage, Self.single)
             try await stage.waitForOnAir("bypass")
             try await Task.sleep(for: .seconds(2))
@@ -168,8 +168,8 @@ import Testing
     /// A program without pictures: one participant's packets, then a mix, then packets again.
     @Test(.timeLimit(.minutes(6))) func soundAlone() async throws {
         try await Stage.run { stage in
-            try await stage.publish("alice", SyntheticPublisher(id: 1))
-            try await stage.publish("bob", SyntheticPublisher(id: 2))
+            try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640))
+            try await stage.publish("bob", SyntheticPublisher(id: 2, width: 360, height: 640))
             let made = try await stage.client.request(
                 "PUT", "/v1/rooms/\(stage.room)",
                 json: """
@@ -200,8 +200,8 @@ import Testing
 
     /// A mix with its own sound format: its header comes at its first frame, and no sound is missing.
     @Test(.timeLimit(.minutes(6))) func aMixInAnotherFormatThanItsHost() async throws {
-        try await Stage.run { stage in
-            try await stage.publish("alice", SyntheticPublisher(id: 1))
+        try await Stage.run(canvas: Canvas(width: 360, height: 640, fps: 20)) { stage in
+            try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640))
             try await stage.open(host: "alice")
             try await Self.patch(stage, Self.single)
             let viewer = try await stage.watch()

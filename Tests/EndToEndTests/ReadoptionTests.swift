@@ -8,9 +8,9 @@ import Testing
     /// The service is killed during a bypass and during a mix: the relay continues, and the restarted service takes it
     /// over.
     @Test(.timeLimit(.minutes(5))) func aKilledServiceCostsNoFrame() async throws {
-        try await Stage.run { stage in
-            try await stage.publish("alice", SyntheticPublisher(id: 1))
-            try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
+        try await Stage.run(canvas: Canvas(width: 360, height: 640, fps: 20)) { stage in
+            try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640))
+            try await stage.publish("bob", SyntheticPublisher(id: 2, width: 360, height: 640, gopSeconds: 1))
             try await stage.open(host: "alice")
             let relay = try stage.relay()
             let viewer = try await stage.watch()

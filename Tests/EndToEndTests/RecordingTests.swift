@@ -14,9 +14,10 @@ import EncodedMedia
     /// recorder in between.
     @Test(.timeLimit(.minutes(6)), arguments: TestLength.of(short: [2], long: [0, 2]))
     func recordingsComeAndGoOnAir(bFrames: Int) async throws {
-        try await Stage.run { stage in
-            try await stage.publish("alice", SyntheticPublisher(id: 1, bFrames: bFrames, gopSeconds: 1))
-            try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
+        try await Stage.run(canvas: Canvas(width: 360, height: 640, fps: 20)) { stage in
+            try await stage.publish(
+                "alice", SyntheticPublisher(id: 1, width: 360, height: 640, bFrames: bFrames, gopSeconds: 1))
+            try await stage.publish("bob", SyntheticPublisher(id: 2, width: 360, height: 640, gopSeconds: 1))
             try await stage.open(host: "alice")
             let viewer = try await stage.watch()
             let shelf = RecordingClient(stage: stage)
@@ -79,9 +80,9 @@ import EncodedMedia
     /// A participant who takes over is moved onto the program's frame grid; the participant's own file has no step
     /// there.
     @Test(.timeLimit(.minutes(5))) func takingOverIsNoStepInAFile() async throws {
-        try await Stage.run { stage in
-            try await stage.publish("alice", SyntheticPublisher(id: 1, gopSeconds: 1))
-            try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
+        try await Stage.run(canvas: Canvas(width: 360, height: 640, fps: 20)) { stage in
+            try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 1))
+            try await stage.publish("bob", SyntheticPublisher(id: 2, width: 360, height: 640, gopSeconds: 1))
             try await stage.open(host: "alice")
             let shelf = RecordingClient(stage: stage)
             try await shelf.start(#"{"participants":true}"#)
@@ -107,7 +108,7 @@ import EncodedMedia
     /// A room without any output is recorded; write errors are reported, and the program continues.
     @Test(.timeLimit(.minutes(5))) func aRoomWithoutOutputsIsRecorded() async throws {
         try await Stage.run { stage in
-            try await stage.publish("alice", SyntheticPublisher(id: 1, gopSeconds: 1))
+            try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 1))
             _ = try await stage.client.request(
                 "PUT", "/v1/rooms/\(stage.room)", json: #"{"outputs":[],"recording":true}"#)
             try await stage.join("alice")

@@ -1,5 +1,6 @@
 import EncodedMedia
 import Foundation
+import LayoutEngine
 import Testing
 
 @testable import ViewerProbe
@@ -34,9 +35,9 @@ import Testing
 
     /// The relay is killed during a bypass and during a mix.
     @Test(.timeLimit(.minutes(6))) func aKilledRelayCostsAPauseAndNothingElse() async throws {
-        try await Stage.run { stage in
-            try await stage.publish("alice", SyntheticPublisher(id: 1, gopSeconds: 1))
-            try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
+        try await Stage.run(canvas: Canvas(width: 360, height: 640, fps: 20)) { stage in
+            try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 1))
+            try await stage.publish("bob", SyntheticPublisher(id: 2, width: 360, height: 640, gopSeconds: 1))
             try await stage.open(host: "alice")
             let hls = try await stage.client.request(
                 "PUT", "/v1/rooms/\(stage.room)/hls", json: #"{"segmentSeconds":1}"#)
@@ -134,7 +135,7 @@ import Testing
     /// replaced.
     @Test(.timeLimit(.minutes(5))) func aStoppedRelayIsReplacedWithinSeconds() async throws {
         try await Stage.run { stage in
-            try await stage.publish("alice", SyntheticPublisher(id: 1, gopSeconds: 1))
+            try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 1))
             try await stage.open(host: "alice")
             let viewer = try await stage.watch()
             try await viewer.receive(pictures: 60)

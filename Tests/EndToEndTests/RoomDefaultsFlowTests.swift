@@ -29,7 +29,7 @@ import Testing
             #expect(scene.canvas.width == 640 && scene.canvas.height == 360 && scene.canvas.fps == 30)
             #expect(scene.panes.map(\.label?.text) == ["alice", "bob"])
             #expect(mix.outputs.isEmpty)
-            try await Task.sleep(for: .seconds(4))
+            try await Task.sleep(for: .seconds(2.5))
             await bob.stop()
             try await stage.waitForOnAir("bypass")
             try await Task.sleep(for: .seconds(2))

@@ -105,6 +105,6 @@ import EncodedMedia
     }
 
     @Test(.timeLimit(.minutes(10))) func theFlowWithTheOlderSDK() async throws {
-        try await flow(.legacy, mixes: [["alice", nil]])
+        try await flow(.legacy, mixes: [["alice", nil]], canvas: Canvas(width: 360, height: 640, fps: 20))
     }
 }

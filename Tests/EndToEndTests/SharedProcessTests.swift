@@ -1,4 +1,5 @@
 import Foundation
+import LayoutEngine
 import TestSupport
 import Testing
 
@@ -23,9 +24,9 @@ import Testing
     /// A neighbour comes and goes, the service is killed, and a mix begins and ends: viewers see the same as from a
     /// relay with a process of its own.
     @Test(.timeLimit(.minutes(5))) func aNeighbourCostsNoFrame() async throws {
-        try await Stage.run(environment: Self.environment) { stage in
-            try await stage.publish("alice", SyntheticPublisher(id: 1))
-            try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
+        try await Stage.run(canvas: Canvas(width: 360, height: 640, fps: 20), environment: Self.environment) { stage in
+            try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640))
+            try await stage.publish("bob", SyntheticPublisher(id: 2, width: 360, height: 640, gopSeconds: 1))
             try await stage.open(host: "alice")
             let relay = try stage.relay()
             let viewer = try await stage.watch()
@@ -58,9 +59,9 @@ import Testing
 
     /// A crash of the process is a crash of each of its relays; afterwards they run in separate processes.
     @Test(.timeLimit(.minutes(5))) func aCrashBringsBothBackInProcessesOfTheirOwn() async throws {
-        try await Stage.run(environment: Self.environment) { stage in
-            try await stage.publish("alice", SyntheticPublisher(id: 1, gopSeconds: 1))
-            try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
+        try await Stage.run(canvas: Canvas(width: 360, height: 640, fps: 20), environment: Self.environment) { stage in
+            try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 1))
+            try await stage.publish("bob", SyntheticPublisher(id: 2, width: 360, height: 640, gopSeconds: 1))
             try await stage.open(host: "alice")
             try await openSecond(stage)
             let relay = try stage.relay()

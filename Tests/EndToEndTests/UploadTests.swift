@@ -35,7 +35,7 @@ import Testing
             "MIXORCHESTRATOR_UPLOAD_THUMBNAILS": "false",
         ]
         try await Stage.run(environment: environment) { stage in
-            try await stage.publish("alice", SyntheticPublisher(id: 1, gopSeconds: 1))
+            try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 1))
             // It does not know the service's secret, and so refuses every call.
             let refusing = try await Self.storage("refusing", at: port, secretKey: "another", stage)
             try await stage.open(host: "alice")

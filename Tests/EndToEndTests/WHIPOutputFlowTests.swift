@@ -1,4 +1,5 @@
 import Foundation
+import LayoutEngine
 import Testing
 
 @testable import ViewerProbe
@@ -20,10 +21,10 @@ import Testing
             "MIXORCHESTRATOR_INGEST_RTMP_LISTEN": "127.0.0.1:\(port)", "MIXORCHESTRATOR_INGEST_GRACE": "10",
             "MIXORCHESTRATOR_WEBRTC_WHIP": "on",
         ]
-        try await Stage.run(environment: environment) { stage in
+        try await Stage.run(canvas: Canvas(width: 360, height: 640, fps: 20), environment: environment) { stage in
             let client = stage.client
-            try await stage.publish("alice", SyntheticPublisher(id: 1, gopSeconds: 1))
-            try await stage.publish("bob", SyntheticPublisher(id: 2, gopSeconds: 1))
+            try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 1))
+            try await stage.publish("bob", SyntheticPublisher(id: 2, width: 360, height: 640, gopSeconds: 1))
             try await stage.open(host: "alice")
             try await stage.join("bob")
             try await stage.waitForOnAir("mix", users: ["alice", "bob"])
