@@ -27,8 +27,8 @@ database='TaskStoreTests[.]PostgreSQL(Loss|Failover)Tests'
 service="((RoomService|HTTPInterface|MixOrchestrator|ViewerProbe)Tests[.]|$database)"
 # Suites of the service that measure time, memory or the machine.
 timed='[.](RoomFloodTests|WebSocketServerTests|UnsignedCallerTests|ConnectionLimitTests|ShutdownSignalsTests|LoadFlowTests|ChannelLoadTests|EngineIOSuiteTests|SocketIO(Suite|Server)Tests)/'
-network='MediaPlaneTests[.](Output(Fault|File|Reconnect|RTMP|TLS|Relay|SRT|WHIP)|Pull(HLS|Relay|RTMP|Session|Socket|Worker)|TCPDialler|TLSSession|Ingest(Server|TLS)|PageIsolation|GoldenPicture|MixerDrawing)Tests(/|$)'
-patient='EndToEndTests[.](Attack|BelowAPath|Chat|Cluster(Files|Player)|Console(Files|Room|Versions|Webhook)?|Crash|Database|ForkServerLoss|Hook|HundredMS|Ingest|MakeRun|PageTLS|Playback|Player|Redaction|Restart|RoomEnd|Shutdown|Silence|SocketIOBrowser|Turn|WatchPage|WCSMedia|WebhookLoss)Tests(/|$)'
+network='MediaPlaneTests[.](Output(Fault|File|Reconnect|RTMP|TLS|Relay|SRT|WHIP)|Pull(HLS|Relay|RTMP|Session|Socket|Worker)|Recorder(TakeOver)?|TCPDialler|TLSSession|Ingest(Server|TLS)|PageIsolation|GoldenPicture|MixerDrawing|WorkerStart)Tests(/|$)'
+patient='(EndToEndTests[.](Attack|BelowAPath|Chat|Cluster(Files|Player)|Console(Files|Room|Versions|Webhook)?|Crash|Database|ForkServerLoss|Hook|HundredMS|Ingest|MakeRun|PageTLS|Playback|Player|Redaction|Restart|RoomEnd|Shutdown|Silence|SocketIOBrowser|Turn|WatchPage|WCSMedia|WebhookLoss)|MediaPlaneTests[.]PageAbsence)Tests(/|$)'
 # Suites that take long run as processes of their own, and start first.
 long='[.](SchemathesisTests|RequestCostTests|FuzzTests|SplicerTests|OutputFaultTests|OutputRTMPTests|OutputTLSTests|PullHLSTests|PullWorkerTests|ConsoleTests|CrashTests|RestartTests|WatchPageTests)$'
 
