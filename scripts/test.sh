@@ -6,8 +6,8 @@
 #   scripts/test.sh SCRATCH_PATH OPTION …   one run with these options of `swift test`, one test after another
 #
 # Four stages run several processes at once: `fast`; `service`, the orchestrator without media, and the probe; `network`, which waits for
-# servers that are slow, restart or hang, and needs little of the machine; and `patient`, whole services with real streams of which
-# something must come true, whenever that is. `alone` is what streams, decodes or measures time,
+# servers that are slow, restart or hang, and needs little of the machine; and `patient`, whole services and pages with real streams,
+# of which something must come true, whenever that is. `alone` is what streams, decodes or measures time,
 # one test after another: others that compete for the cores would be measured too, even at the lowest priority. No test gets a
 # second attempt.
 set -uo pipefail

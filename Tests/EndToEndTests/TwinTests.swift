@@ -1,5 +1,6 @@
 import Foundation
 import LayoutEngine
+import TestSupport
 import Testing
 
 @testable import ViewerProbe
@@ -16,7 +17,7 @@ import Testing
 
     /// Each kill costs at most one picture, and on a busy machine two. Without a twin, each would cost a second.
     @Test(.timeLimit(.minutes(6))) func killedMixersCostAtMostOnePictureEach() async throws {
-        let kills = 4
+        let kills = TestLength.of(short: 2, long: 4)
         // The canvas is small because two mixers of a debug build render it at once.
         try await Stage.run(canvas: Canvas(width: 360, height: 640, fps: 20)) { stage in
             for (id, name) in [(1, "alice"), (2, "bob")] {

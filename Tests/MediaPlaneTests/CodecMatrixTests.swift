@@ -132,10 +132,13 @@ extension RealTime {
             }
         }
 
-        @Test(arguments: [
+        /// Options of ffmpeg. The long form adds the second law of G.711, which takes the same way as the first.
+        private static let otherSounds = [
             ["-c:a", "libspeex", "-ar", "16000", "-ac", "1"], ["-c:a", "pcm_alaw", "-ar", "8000", "-ac", "1"],
-            ["-c:a", "pcm_mulaw", "-ar", "8000", "-ac", "1"], ["-c:a", "nellymoser", "-ar", "22050", "-ac", "1"],
-        ])
+            ["-c:a", "nellymoser", "-ar", "22050", "-ac", "1"], ["-c:a", "pcm_mulaw", "-ar", "8000", "-ac", "1"],
+        ]
+
+        @Test(arguments: otherSounds.prefix(TestLength.of(short: 3, long: .max)))
         func otherSoundIsTranscoded(options: [String]) async throws {
             let ingest = try await IngestRig.start()
             defer { ingest.stop() }
