@@ -114,7 +114,8 @@ struct ClusterPublisherTests {
             try await a.client.putRoom(
                 "demo", host: "alice", output: stage.media.cdn("demo"), layout: "side-by-side", canvas: .portrait)
             let alice = try await WhipPublisher(
-                "alice", SyntheticPublisher(id: 1), in: "demo", of: b.client, files: stage.directory)
+                "alice", SyntheticPublisher(id: 1, width: 360, height: 640), in: "demo", of: b.client,
+                files: stage.directory)
             try await alice.publish()
             try await stage.waitForOnAir("bypass", at: a)
             let viewer = try await stage.record(stage.media.cdn("demo"), as: "cdn")
