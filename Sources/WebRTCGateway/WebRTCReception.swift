@@ -31,14 +31,15 @@ enum WebRTCReception {
     static let sound = "sound"
 
     /// The description for `WebRTCPeer`. `audiorate` produces AAC without gaps from audio with gaps: a silent sender
-    /// may send nothing, and RTCP shifts the audio times against those of the pictures once.
+    /// may send nothing, and RTCP shifts the audio times against those of the pictures once. `audiorate` ignores
+    /// deviations of up to its tolerance, by default 40 ms; a shift of that size would remain, and is heard.
     static let description = """
         webrtcbin name=peer bundle-policy=max-bundle latency=\(patience)
         rtph264depay name=video wait-for-keyframe=true request-keyframe=true \
         ! h264parse ! video/x-h264,stream-format=avc,alignment=au \
         ! appsink name=\(pictures) sync=false async=false max-buffers=64
         rtpopusdepay name=audio ! opusdec plc=true use-inband-fec=true ! audioconvert ! audioresample \
-        ! audio/x-raw,rate=48000,channels=2 ! audiorate skip-to-first=true \
+        ! audio/x-raw,rate=48000,channels=2 ! audiorate tolerance=10000000 skip-to-first=true \
         ! avenc_aac bitrate=\(audioBitRate) ! audio/mpeg,mpegversion=4,stream-format=raw \
         ! appsink name=\(sound) sync=false async=false max-buffers=64
         """
