@@ -3,11 +3,15 @@ import NIOCore
 /// Gathers a program's tags into batches that viewers receive in one write. Pure.
 ///
 /// Each write costs a viewer's connection one system call, whatever its size, and audio frames alone arrive 47 times a
-/// second. Tags that arrive within 40 ms are therefore sent together, at most 40 ms late. The first tag after a pause
-/// is sent at once, and a keyframe always starts a batch.
+/// second. A picture is therefore sent with the sound that has arrived since the picture before it: as it arrives, if
+/// the last batch with a picture was sent at least 30 ms before, and otherwise after these 30 ms. Sound without a
+/// picture waits for at most 55 ms, which is more than a picture's time at 20 pictures per second. A keyframe always
+/// starts a batch.
 struct FLVBatcher: Sendable {
-    /// Time between two batches in ns, unless one is full or a keyframe arrives.
-    static let interval: Int64 = 40_000_000
+    /// Minimum time between two batches that have a picture, in ns, unless one is full or a keyframe arrives.
+    static let pictureInterval: Int64 = 30_000_000
+    /// Time from a batch to the next one if that has no picture, in ns.
+    static let soundInterval: Int64 = 55_000_000
     /// Maximum size of a batch with more than one tag, in bytes. The first data of a relay is a whole group of
     /// pictures.
     static let mostBytes = 64 << 10
@@ -20,6 +24,7 @@ struct FLVBatcher: Sendable {
         var chunk: HTTPChunk
         var timestamp: UInt32
         var lastTimestamp: UInt32
+        var hasPicture = false
         var entry: FLVBatch.Entry?
         /// Revision of the headers after the last tag. The next tag may change them before this batch is taken.
         var revision: Int
@@ -29,6 +34,7 @@ struct FLVBatcher: Sendable {
     /// Track flags as the relay announced them: 1 = video, 4 = audio.
     private var tracks: UInt8 = 0b101
     private var takenAt: Int64?
+    private var pictureTakenAt: Int64?
     private var lastPicture: UInt32?
     private var lastSoundEntry: UInt32?
 
@@ -39,7 +45,11 @@ struct FLVBatcher: Sendable {
     mutating func begin(tracks: UInt8) { self.tracks = tracks }
 
     /// Time at which the pending batch is due, in ns; `nil` when there is none.
-    var dueAt: Int64? { pending == nil ? nil : takenAt.map { $0 + Self.interval } ?? 0 }
+    var dueAt: Int64? {
+        guard let pending else { return nil }
+        let last = pending.hasPicture ? pictureTakenAt : takenAt
+        return last.map { $0 + (pending.hasPicture ? Self.pictureInterval : Self.soundInterval) } ?? 0
+    }
 
     /// Adds a tag.
     ///
@@ -61,6 +71,7 @@ struct FLVBatcher: Sendable {
         pending = nil
         current.chunk.write(tag, timestamp: tag.timestamp)
         current.revision = headers.revision
+        if case .picture = tag.role { current.hasPicture = true }
         if tag.timestamp.milliseconds(since: current.lastTimestamp) > 0 { current.lastTimestamp = tag.timestamp }
         pending = current
         // A keyframe that arrives before the interval has passed is not held back either.
@@ -76,6 +87,7 @@ struct FLVBatcher: Sendable {
         guard let bytes = pending?.chunk.finish(), let batch = pending else { return nil }
         pending = nil
         takenAt = now
+        if batch.hasPicture { pictureTakenAt = now }
         return FLVBatch(
             bytes: bytes, timestamp: batch.timestamp, lastTimestamp: batch.lastTimestamp, entry: batch.entry,
             revision: batch.revision)

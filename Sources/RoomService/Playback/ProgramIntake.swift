@@ -8,6 +8,8 @@ final class ProgramIntake {
     private var stitcher = ProgramStitcher()
     private var batcher = FLVBatcher()
     private var timer: Scheduled<Void>?
+    /// Time at which `timer` fires, in ns.
+    private var timerAt: Int64 = 0
     /// Receives complete batches.
     private let onBatches: ([FLVBatch]) -> Void
 
@@ -47,7 +49,10 @@ final class ProgramIntake {
     }
 
     private func schedule(_ now: Int64) {
-        guard timer == nil, let dueAt = batcher.dueAt else { return }
+        guard let dueAt = batcher.dueAt, timer == nil || dueAt < timerAt else { return }
+        // A picture is due before the sound that it has joined.
+        timer?.cancel()
+        timerAt = dueAt
         timer = eventLoop.assumeIsolated().scheduleTask(in: .nanoseconds(max(dueAt - now, 0))) { [weak self] in
             guard let self else { return }
             timer = nil
