@@ -98,7 +98,7 @@ package final class WebRTCSender: @unchecked Sendable {
             prepare: { peer throws(GStreamerError) in
                 for caps in others { try peer.addReceiver(caps, asksAgain: false) }
             },
-            begin: { $0.answer(text) })
+            begin: { $0.answer(offer.completed(text)) })
     }
 
     /// Creates an offer; `described` or `ended` follows. Pass its answer to `accept(_:)`.

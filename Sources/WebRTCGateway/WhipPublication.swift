@@ -160,7 +160,7 @@ package final class WhipPublication: StreamDuty, @unchecked Sendable {
             }
             loop.perform { [self] in
                 self.peer = peer
-                peer.answer(publisher.offer)
+                peer.answer(offer.completed(publisher.offer))
             }
         } catch {
             let words = "\(error)"

@@ -208,6 +208,7 @@ struct WebRTCOfferTests {
             let text = String(decoding: bytes, as: UTF8.self)
             _ = try? ICEFragment(text)
             guard let offer = try? WebRTCOffer(text) else { continue }
+            _ = offer.completed(text)
             #expect(offer.sections.count <= 16)
             #expect(offer.sections.allSatisfy { $0.formats.count <= 128 && $0.candidates.count <= 64 })
             if let publication = try? offer.publication() {

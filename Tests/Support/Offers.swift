@@ -1,10 +1,14 @@
-/// Offers as written by clients.
-enum Offers {
-    static let fingerprint =
+/// Offers of WebRTC clients, for readers and for workers that answer them.
+///
+/// None is known to be a recording: each is written after the shape of a client's offers, and all have the same
+/// fingerprint. Real offers are those of tests with media: Chromium's in `StudioTests`, GStreamer's in `WhipTests`.
+public enum Offers {
+    public static let fingerprint =
         "sha-256 6B:8B:F0:65:5F:78:E2:51:3B:AC:6F:F3:3F:46:1B:35:DC:B8:5F:64:1A:24:C2:43:F0:A1:58:D0:A1:2C:19:08"
 
-    /// Chromium's offer with `addTransceiver` and `sendonly`: VP8 first, H.264 in five profiles and both modes, TWCC.
-    static let chromium = """
+    /// Written after the shape of Chromium's offers with `addTransceiver` and `sendonly`: VP8 first, H.264 in five
+    /// profiles and both modes, TWCC. The session's number, ICE name and password are those of examples in RFC 9725.
+    public static let chromium = """
         v=0
         o=- 5228595038118931041 2 IN IP4 127.0.0.1
         s=-
@@ -106,9 +110,9 @@ enum Offers {
 
         """
 
-    /// Firefox's offer: fingerprint of the session, candidates in the offer, mids in digits, OpenH264 in both modes, a
-    /// data channel.
-    static let firefox = """
+    /// Written after the shape of Firefox' offers: fingerprint of the session, candidates in the offer, mids in digits,
+    /// OpenH264 in both modes, a data channel that is bundled only (RFC 8829 §5.2.1).
+    public static let firefox = """
         v=0
         o=mozilla...THIS_IS_SDPARTA-99.0 3170482 0 IN IP4 0.0.0.0
         s=-
@@ -173,8 +177,9 @@ enum Offers {
 
         """
 
-    /// Safari's offer: H.264 first, high profile before baseline, H.265; the video before the audio and bundled only.
-    static let safari = """
+    /// Written after the shape of Safari's offers: H.264 first, high profile before baseline, H.265. That the video comes
+    /// first, and the audio is bundled only and leaves its transport to the video, is what RFC 8829 §5.2.1 allows.
+    public static let safari = """
         v=0
         o=- 8140962461612154000 2 IN IP4 127.0.0.1
         s=-
@@ -214,8 +219,9 @@ enum Offers {
 
         """
 
-    /// aiortc's offer: candidates for all of its addresses, no header extension for congestion, `end-of-candidates`.
-    static let aiortc = """
+    /// Written after the shape of aiortc's offers: candidates for all of its addresses, no header extension for
+    /// congestion, `end-of-candidates`.
+    public static let aiortc = """
         v=0
         o=- 3973480372 3973480372 IN IP4 0.0.0.0
         s=-
@@ -267,9 +273,9 @@ enum Offers {
 
         """
 
-    /// The offer of GStreamer's `whipclientsink` and `webrtcbin`: one profile only, no sound, `profile-level-id` in
-    /// upper case.
-    static let gstreamer = """
+    /// Written after the shape of offers of GStreamer's `whipclientsink` and `webrtcbin`: one profile only, no sound,
+    /// `profile-level-id` in upper case.
+    public static let gstreamer = """
         v=0
         o=- 1284912341 0 IN IP4 0.0.0.0
         s=-
@@ -296,7 +302,49 @@ enum Offers {
 
         """
 
-    static let all = [
+    /// Written after the shape of OBS' offers (libdatachannel), as in reports of its users: the whole transport is stated
+    /// for the session, another group follows the bundle, one format for each of the media.
+    public static let obs = """
+        v=0
+        o=rtc 3767190000 0 IN IP4 127.0.0.1
+        s=-
+        t=0 0
+        a=group:BUNDLE 0 1
+        a=group:LS 0 1
+        a=msid-semantic:WMS *
+        a=setup:actpass
+        a=ice-ufrag:n5cM
+        a=ice-pwd:ezjAjgSLLLvbRhUA1zc6Se
+        a=ice-options:ice2,trickle
+        a=fingerprint:\(fingerprint)
+        m=audio 57249 UDP/TLS/RTP/SAVPF 111
+        c=IN IP4 192.168.1.5
+        a=mid:0
+        a=sendonly
+        a=ssrc:3388068601 cname:Yuu1KDxQcc3L5CpZ
+        a=rtcp-mux
+        a=rtpmap:111 opus/48000/2
+        a=fmtp:111 minptime=10;maxaveragebitrate=96000;stereo=1;sprop-stereo=1;useinbandfec=1
+        a=candidate:1 1 UDP 2122317823 192.168.1.5 57249 typ host
+        a=end-of-candidates
+        m=video 57249 UDP/TLS/RTP/SAVPF 96
+        c=IN IP4 192.168.1.5
+        a=mid:1
+        a=sendonly
+        a=ssrc:3388068602 cname:Yuu1KDxQcc3L5CpZ
+        a=rtcp-mux
+        a=rtpmap:96 H264/90000
+        a=rtcp-fb:96 nack
+        a=rtcp-fb:96 nack pli
+        a=fmtp:96 profile-level-id=42e01f;packetization-mode=1;level-asymmetry-allowed=1
+        a=candidate:1 1 UDP 2122317823 192.168.1.5 57249 typ host
+        a=end-of-candidates
+
+        """
+
+    /// All offers, with the names of their clients.
+    public static let all: [(name: String, text: String)] = [
         ("chromium", chromium), ("firefox", firefox), ("safari", safari), ("aiortc", aiortc), ("gstreamer", gstreamer),
+        ("obs", obs),
     ]
 }
