@@ -109,7 +109,10 @@ package final class WebRTCSender: @unchecked Sendable {
             prepare: { _ in }, begin: { $0.offer() })
     }
 
-    package func accept(_ answer: String) { peer?.accept(answer) }
+    package func accept(_ answer: String) {
+        // Answers are read like offers. `webrtcbin` says what is wrong with one that cannot be read.
+        peer?.accept((try? WebRTCOffer(answer))?.completed(answer) ?? answer)
+    }
 
     /// Adds candidates of the peer. Those beyond the limit are ignored.
     package func addCandidates(_ fragment: String) {

@@ -73,11 +73,13 @@ final class WhipClient: Sendable {
     }
 
     /// Waits until there is an offer with candidates.
-    init(hasAudio: Bool = true) async throws {
+    ///
+    /// - Parameter address: The address of this machine that it uses.
+    init(hasAudio: Bool = true, address: String = "127.0.0.1") async throws {
         let shared = Shared()
         state = shared
         var network = WebRTCPeer.Network()
-        network.addresses = ["127.0.0.1"]
+        network.addresses = [address]
         peer = try WebRTCPeer(Self.description(hasAudio: hasAudio), network: network, name: "client") { event in
             shared.state.withLock { $0.peer.note(event) }
         }

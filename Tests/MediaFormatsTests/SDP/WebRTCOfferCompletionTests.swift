@@ -51,6 +51,14 @@ struct WebRTCOfferCompletionTests {
         }
     }
 
+    /// Servers answer in the same form.
+    @Test func answersAreCompletedToo() throws {
+        let text = Offers.obs.replacing("a=setup:actpass", with: "a=setup:passive")
+            .replacing("a=sendonly", with: "a=recvonly")
+        let blocks = Self.blocks(try WebRTCOffer(text).completed(text))
+        #expect(blocks.dropFirst().allSatisfy { $0.contains("a=setup:passive") && $0.contains("a=ice-ufrag:n5cM") })
+    }
+
     @Test func whatIsRefusedStaysRefused() throws {
         let text = Offers.obs.replacing("m=audio 57249", with: "m=audio 0")
         let completed = try WebRTCOffer(text).completed(text)

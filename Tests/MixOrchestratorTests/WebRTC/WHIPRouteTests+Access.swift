@@ -69,6 +69,11 @@ extension WHIPRouteTests {
             let made = try await call("/whip/show/alice?auth_key=\(signature)")
             #expect(made.status == 201, "\(made.text)")
             #expect(try await call("/whip/show/bob?auth_key=\(signature)").status == 403)
+            let old = PlaybackAccess.authKey(path: "/whip/show/alice", time: time - 100_000_000, key: key)
+            let expired = try await call("/whip/show/alice?auth_key=\(old)")
+            #expect(expired.status == 403)
+            #expect(try expired.value("type") == "urn:mixorchestrator:problem:publishing-refused")
+            #expect(try expired.value("detail")?.hasPrefix("the URL expired ") == true, "\(expired.text)")
             #expect(try await call("/whip/show/alice/screen?auth_key=\(signature)").status == 403)
             #expect(try await bench.call(.delete, try #require(made.headers[.location])).status == 200)
         }
