@@ -198,6 +198,24 @@ actor BrowserPage {
         _ = try await call("Input.insertText", ["text": text])
     }
 
+    /// A key that moves the focus, or triggers what has it.
+    enum Key: String {
+        case tab = "Tab"
+        case enter = "Enter"
+    }
+
+    /// Presses and releases a key.
+    func strike(_ key: Key) async throws {
+        let name = key.rawValue, code = key == .tab ? 9 : 13
+        var event: [String: Any] = ["key": name, "code": name, "windowsVirtualKeyCode": code]
+        event["type"] = "keyDown"
+        // Without its text, the key triggers no button.
+        if key == .enter { event["text"] = "\r" }
+        _ = try await call("Input.dispatchKeyEvent", event)
+        _ = try await call(
+            "Input.dispatchKeyEvent", ["type": "keyUp", "key": name, "code": name, "windowsVirtualKeyCode": code])
+    }
+
     /// Presses the pointer at a position, moves it in steps, and releases it. Positions are in CSS pixels.
     func drag(from start: (x: Double, y: Double), to end: (x: Double, y: Double)) async throws {
         try await mouse("mousePressed", start.x, start.y)
