@@ -22,13 +22,9 @@ extension WebRTCOffer {
 
         var completed = Array(session)
         for (section, block) in zip(sections, blocks) {
-            var added: [String] = []
-            for (name, value) in [
-                ("ice-ufrag", section.credentials.name), ("ice-pwd", section.credentials.password),
-                ("setup", section.setup),
-            ] where !has(name, in: block) {
-                added.append("a=\(name):\(value)")
-            }
+            let (user, password) = (section.credentials.name, section.credentials.password)
+            let transport = [("ice-ufrag", user), ("ice-pwd", password), ("setup", section.setup)]
+            var added = transport.filter { !has($0.0, in: block) }.map { "a=\($0.0):\($0.1)" }
             if !has("fingerprint", in: session), !has("fingerprint", in: block) { added += fingerprints }
             let needsMux = section.multiplexesRTCP && section.kind != .application
             if needsMux, !block.contains("a=rtcp-mux") { added.append("a=rtcp-mux") }
