@@ -4,8 +4,7 @@ extension WebRTCOffer {
     ///
     /// An offer may state its transport once, for the session or in the first of the bundled media, and give the others
     /// port 0 with `a=bundle-only` (RFC 8829 §5.2.1, RFC 9143 §7.1.3). `webrtcbin` 1.22 refuses media without
-    /// `a=setup`, or with ICE credentials unlike those of the bundle, and answers `bundle-only` with port 0, which is a
-    /// refusal in an answer.
+    /// `a=setup` of their own, or with ICE credentials unlike those of the bundle, and skips media with port 0.
     ///
     /// - Parameter text: The text that this offer was read from.
     public func completed(_ text: String) -> String {
