@@ -306,38 +306,38 @@ public enum Offers {
     /// for the session, another group follows the bundle, one format for each of the media.
     public static let obs = """
         v=0
-        o=rtc 3767190000 0 IN IP4 127.0.0.1
+        o=rtc 1000200030 0 IN IP4 127.0.0.1
         s=-
         t=0 0
         a=group:BUNDLE 0 1
         a=group:LS 0 1
         a=msid-semantic:WMS *
         a=setup:actpass
-        a=ice-ufrag:n5cM
-        a=ice-pwd:ezjAjgSLLLvbRhUA1zc6Se
+        a=ice-ufrag:kQ7s
+        a=ice-pwd:q3TmZ0aLr8WcYxUe5BnHvK
         a=ice-options:ice2,trickle
         a=fingerprint:\(fingerprint)
-        m=audio 57249 UDP/TLS/RTP/SAVPF 111
+        m=audio 50102 UDP/TLS/RTP/SAVPF 111
         c=IN IP4 192.168.1.5
         a=mid:0
         a=sendonly
-        a=ssrc:3388068601 cname:Yuu1KDxQcc3L5CpZ
+        a=ssrc:1100000001 cname:u2Hq9sVb
         a=rtcp-mux
         a=rtpmap:111 opus/48000/2
         a=fmtp:111 minptime=10;maxaveragebitrate=96000;stereo=1;sprop-stereo=1;useinbandfec=1
-        a=candidate:1 1 UDP 2122317823 192.168.1.5 57249 typ host
+        a=candidate:1 1 UDP 2122317823 192.168.1.5 50102 typ host
         a=end-of-candidates
-        m=video 57249 UDP/TLS/RTP/SAVPF 96
+        m=video 50102 UDP/TLS/RTP/SAVPF 96
         c=IN IP4 192.168.1.5
         a=mid:1
         a=sendonly
-        a=ssrc:3388068602 cname:Yuu1KDxQcc3L5CpZ
+        a=ssrc:1100000002 cname:u2Hq9sVb
         a=rtcp-mux
         a=rtpmap:96 H264/90000
         a=rtcp-fb:96 nack
         a=rtcp-fb:96 nack pli
         a=fmtp:96 profile-level-id=42e01f;packetization-mode=1;level-asymmetry-allowed=1
-        a=candidate:1 1 UDP 2122317823 192.168.1.5 57249 typ host
+        a=candidate:1 1 UDP 2122317823 192.168.1.5 50102 typ host
         a=end-of-candidates
 
         """
