@@ -19,6 +19,9 @@ public enum TestPage {
         <body style="margin:0;overflow:hidden"><canvas id="canvas" style="display:block"></canvas><script>
         const query = new URLSearchParams(location.search);
         const fps = \(rate), source = \(source);
+        // The browser paints at multiples of 16,666 µs. A second is 60 of them, so that the count keeps its place among
+        // the paintings however long the page is shown.
+        const second = 60 * 16.666;
         const canvas = document.getElementById("canvas");
         const width = canvas.width = innerWidth, height = canvas.height = innerHeight;
         const context = canvas.getContext("2d", { alpha: false });
@@ -46,8 +49,8 @@ public enum TestPage {
         function draw(time) {
           begin = begin || time;
           // Times of frames are multiples of a period or of half of one: a quarter keeps the count away from its steps.
-          const count = Math.floor((time - begin) / 1000 * fps + 0.25), counter = count & 0xFFFF;
-          const seconds = (performance.now() - begin) / 1000;
+          const count = Math.floor((time - begin) / second * fps + 0.25), counter = count & 0xFFFF;
+          const seconds = (performance.now() - begin) / second;
           if (seconds > nextBeep - 0.5) {
             beep(audio.currentTime + nextBeep - seconds);
             nextBeep += 1;
