@@ -20,6 +20,11 @@ struct PagePipeline: Sendable {
     private static let bitsPerPixel = 0.15
     private static let bitRates = 800.0...12_000.0
     private static let audioBitRate = 128_000
+    /// Sample rate of the sound server's sink, in Hz.
+    private static let sampleRate = 48_000
+    /// Pixels per second up to which one thread encodes: 1920×1080 at 30 pictures a second. By itself x264 would cut each
+    /// picture into a slice for each core, whose threads wait for each other, and whose edges cost bits.
+    private static let pixelsPerThread = 1920 * 1080 * 30
     /// Longest time in s between two keyframes.
     private static let keyframeInterval = 2
 
@@ -63,18 +68,20 @@ struct PagePipeline: Sendable {
     static func description(width: Int, height: Int, frameRate: Int, display: Int, pulse: String) -> String {
         let bits = Double(width * height * frameRate) * bitsPerPixel / 1000
         let bitRate = Int(min(max(bits, bitRates.lowerBound), bitRates.upperBound))
+        let threads = width * height * frameRate > pixelsPerThread ? 2 : 1
+        let audio = AACEncoder.element(sampleRate: sampleRate, channels: 2, bitrate: audioBitRate)
         // Damage reports would cost more than copying every picture.
         return """
             ximagesrc display-name=:\(display) startx=0 starty=0 endx=\(width - 1) endy=\(height - 1) use-damage=false \
             show-pointer=false ! video/x-raw,framerate=\(PaintTicks.fraction(frameRate: frameRate)) ! videoconvert \
             ! video/x-raw,format=I420,colorimetry=bt709 ! queue max-size-buffers=3 max-size-bytes=0 max-size-time=0 \
             ! x264enc tune=zerolatency speed-preset=ultrafast bitrate=\(bitRate) \
-            key-int-max=\(frameRate * keyframeInterval) bframes=0 \
+            threads=\(threads) key-int-max=\(frameRate * keyframeInterval) bframes=0 \
             ! h264parse ! video/x-h264,stream-format=avc,alignment=au \
             ! appsink name=\(pictures) sync=false async=false max-buffers=64
             pulsesrc server=unix:\(pulse) device=page.monitor client-name=page provide-clock=false slave-method=skew \
-            buffer-time=60000 latency-time=10000 ! audioconvert ! audioresample ! audio/x-raw,rate=48000,channels=2 \
-            ! audiorate skip-to-first=true ! queue ! avenc_aac bitrate=\(audioBitRate) \
+            buffer-time=60000 latency-time=10000 ! audioconvert ! audioresample ! audio/x-raw,rate=\(sampleRate),channels=2 \
+            ! audiorate skip-to-first=true ! queue ! \(audio) \
             ! audio/mpeg,mpegversion=4,stream-format=raw ! appsink name=\(sound) sync=false async=false max-buffers=64
             """
     }

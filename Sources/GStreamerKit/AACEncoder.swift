@@ -1,5 +1,5 @@
-/// The element that encodes the mix's audio as AAC-LC, with its settings.
-enum AACEncoder {
+/// The element that encodes audio as AAC-LC, with its settings.
+public enum AACEncoder {
     /// Bit rate per channel from which the fast search sounds no worse than the default one.
     static let fastFrom = 64_000
     /// Highest frequency that the fast search encodes, in hertz.
@@ -10,7 +10,7 @@ enum AACEncoder {
     /// The fast search of quantizers costs less than half as much as the default (`twoloop`) and keeps closer to the
     /// input where there are enough bits (docs/adr/0039-encoder-settings.md). By default it cuts off at 16.5 kHz. Its
     /// intensity stereo audibly changes the stereo image, so both channels are encoded.
-    static func element(sampleRate: Int, channels: Int, bitrate: Int) -> String {
+    public static func element(sampleRate: Int, channels: Int, bitrate: Int) -> String {
         let isFast = bitrate >= channels * fastFrom && sampleRate > 2 * bandwidth
         let search = isFast ? " aac-coder=fast aac-is=false cutoff=\(bandwidth)" : ""
         return "avenc_aac bitrate=\(bitrate)" + search
