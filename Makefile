@@ -74,7 +74,7 @@ check: setup ## check format, warnings, module edges, folders, link line, script
 format: ## format the sources as `make check` requires
 	$(SWIFT) format --in-place --recursive --parallel Package.swift Sources Tests Benchmarks
 
-bench: ## benchmark the pure modules and the whole service, with optimisation
+bench: ## benchmark the pure modules, the whole service and its RTMP destinations, with optimisation
 	@deploy/setup.sh --nginx
 	@scripts/bench.sh
 
@@ -90,5 +90,5 @@ fuzz: setup ## fuzz each of the eleven entry points for untrusted input with lib
 	@scripts/fuzz.sh
 
 clean: ## remove all build products
-	rm -rf $(BUILD_DIR) $(BUILD_DIR)-pure $(BUILD_DIR)-bench $(BUILD_DIR)-fuzzer
+	rm -rf $(BUILD_DIR) $(BUILD_DIR)-pure $(BUILD_DIR)-media $(BUILD_DIR)-control $(BUILD_DIR)-bench $(BUILD_DIR)-fuzzer
 	rm -rf demo-out bench-out chaos-out fuzz-out
