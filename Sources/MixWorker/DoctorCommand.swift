@@ -121,14 +121,14 @@ struct DoctorCommand: AsyncParsableCommand {
     private static func trial() -> String? {
         let file = FileManager.default.temporaryDirectory.appending(path: "mixworker-\(UUID())").path
         guard FileManager.default.createFile(atPath: file, contents: Data()) else {
-            return "containment is not known: \(file) cannot be written"
+            return "containment is unknown: \(file) cannot be written"
         }
         defer { try? FileManager.default.removeItem(atPath: file) }
         var launch = ProcessLaunch("/proc/self/exe", [TrialCommand.name, "--file", file])
         launch.errors = .null
         guard let answer = try? launch.run(collecting: \.output),
             let trial = try? JSONDecoder().decode(ContainmentTrial.self, from: Data(answer.bytes))
-        else { return "containment is not known: the trial did not answer" }
+        else { return "containment is unknown: the trial did not answer" }
         guard !trial.breaches.isEmpty || !trial.losses.isEmpty || !trial.outcome.missing.isEmpty else { return nil }
         let can = trial.breaches.isEmpty ? "" : "; it can \(trial.breaches.joined(separator: ", "))"
         let cannot = trial.losses.isEmpty ? "" : "; it cannot \(trial.losses.joined(separator: ", "))"

@@ -57,7 +57,9 @@ struct PublishCommand: ParsableCommand {
 
     func run() throws {
         let publisher = try publisher()
-        if print, person != nil { throw ValidationError("--print: not with --person, whose drawings are no files") }
+        if print, person != nil {
+            throw ValidationError("--print cannot be combined with --person, whose drawings exist only while it runs")
+        }
         let drawings = try publisher.drawings.map(PublishCommand.file)
         let arguments = ["ffmpeg"] + publisher.arguments(url: url, drawings: drawings)
         if print {

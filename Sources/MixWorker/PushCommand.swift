@@ -9,7 +9,7 @@ import WebRTCGateway
 struct PushCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "push",
-        abstract: "Sends a program over SRT, or over WebRTC to a WHIP server, for a relay.",
+        abstract: "Sends a program over SRT or to a WHIP server, or writes it to a file, for a relay.",
         discussion: """
             Started by `mixworker relay` with one end of a socket pair as its standard input. Reads one line of JSON and \
             then the program as FLV. Depending on the URL in that line, sends it as MPEG-TS over SRT, or as H.264 and Opus \

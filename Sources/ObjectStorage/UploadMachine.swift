@@ -114,8 +114,8 @@ package struct UploadMachine: Hashable, Sendable {
         case nil:
             throw StorageFault(
                 .unverified,
-                "the storage tells neither the SHA-256 nor the MD5 of the object, whose size is right: "
-                    + "set upload.verify to size to trust that")
+                "the storage reports neither the SHA-256 nor the MD5 of the object, whose size matches: "
+                    + "set upload.verify to size to accept that")
         case false?:
             let found = object.map { "has another object of \($0.bytes) bytes" } ?? "does not have the object"
             throw StorageFault(.mismatch, "the storage \(found), which was sent with \(document.content.bytes) bytes")

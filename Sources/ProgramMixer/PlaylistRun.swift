@@ -104,7 +104,7 @@ final class PlaylistRun {
     }
 
     private func silence(since last: MediaTime, now: MediaTime) -> String? {
-        now - last > Self.patience ? "cannot be played: nothing comes of it for \(Int(Self.patience.inSeconds)) s" : nil
+        now - last > Self.patience ? "cannot be played: no data for \(Int(Self.patience.inSeconds)) s" : nil
     }
 
     /// Puts a file on air as soon as its first frame is available.

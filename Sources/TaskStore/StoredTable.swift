@@ -159,7 +159,7 @@ package enum StoreCopy {
             let rows = try source.rows(table, after: key, limit: page)
             guard try target.rows(table, after: key, limit: page) == rows else {
                 throw StoreError.engine(
-                    "\(table.name) in \(target.place) is not what was copied: nothing is stored there")
+                    "\(table.name) in \(target.place) differs from the source: nothing is stored there")
             }
             count += rows.count
             guard let last = rows.last else { break }

@@ -162,7 +162,7 @@ struct WhepMachine: Sendable {
     mutating func tick(_ heard: [String: Int64], now: Int64) -> [Action] {
         guard let source, !isOver else { return [] }
         if awaySince == nil, now.saturatingDifference(lastCame) >= limits.stall {
-            (awaySince, lastFault) = (lastCame, "nothing comes of it")
+            (awaySince, lastFault) = (lastCame, "it sends nothing")
         }
         if let awaySince, now.saturatingDifference(awaySince) >= nanoseconds(source.patience) {
             return end(lastFault.map { "the stream is away: \($0)" } ?? "the stream is away")

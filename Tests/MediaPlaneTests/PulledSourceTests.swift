@@ -159,7 +159,7 @@ import Testing
         #expect(!source.connectsAtOnce, "the next attempt waits")
         source.connected(NoPull(), now: .seconds(3))
         #expect(source.failure(now: .seconds(6)) == nil)
-        #expect(source.failure(now: .seconds(8)) == "nothing comes of it")
+        #expect(source.failure(now: .seconds(8)) == "it sends nothing")
         #expect(source.connectsAtOnce)
     }
 

@@ -138,7 +138,7 @@ import Testing
         #expect(machine.tick([:], now: 39 * Self.second) == [])
         machine.streamCame(now: 39 * Self.second)
         #expect(machine.tick([:], now: 68 * Self.second) == [])
-        let reason = "the stream is away: nothing comes of it"
+        let reason = "the stream is away: it sends nothing"
         #expect(machine.tick([:], now: 69 * Self.second) == [.report(.failed(reason: reason)), .finish])
     }
 

@@ -193,7 +193,7 @@ import Testing
             let event = #"{"type":"stream.published","user":"alice","url":"\#(url)"}"#
             #expect(try await a.call("POST", "/v1/rooms/demo/events", event).status == 202)
             let words = try #require(try await isRefused("demo__alice", at: a))
-            #expect(words.contains("the node ghost does not say"), "\(words)")
+            #expect(words.contains("the node ghost does not answer"), "\(words)")
             try await eventually { try await isRefused("demo__alice", at: a) == nil ? true : nil }
             let time = ContinuousClock.now - begin
             #expect(lease - .milliseconds(500) < time && time < lease + .seconds(8), "\(time)")

@@ -32,7 +32,7 @@ package struct MediaMTXHook: EventHook {
     /// Parses a command's report.
     private func report(_ reader: HookReader, _ field: (String) -> String?) throws(InputError) -> HookOutcome {
         let event = try HookDocument.required(
-            field("event"), "event", "what has happened, such as event=ready (docs/integrations/mediamtx.md)")
+            field("event"), "event", "the name of the event, such as event=ready (docs/integrations/mediamtx.md)")
         switch event {
         case "ready", "available", "notReady", "unavailable": break
         default: return .ignored("other")

@@ -41,7 +41,7 @@ package struct PublisherAccess: IngestGate {
         let program = request.isPublish ? nil : ProgramPath(request)
         guard request.isPublish || allowsPlay || program != nil else {
             return denied(
-                "playing what is published is off: set ingest.play to on, or play the program: program/{room}")
+                "playing published streams is off: set ingest.play to on, or play the program: program/{room}")
         }
         let arguments = HookForm(request.query.utf8)
         if let program { return verdict(on: program, request, arguments) }
@@ -157,7 +157,7 @@ package struct PublisherAccess: IngestGate {
         case .missing: "the \(thing) has no \(PlaybackAccess.parameter): \(cure)\(tokens)"
         case .malformed: "\(PlaybackAccess.parameter) is not of the form unix-rand-uid-md5: \(cure)"
         case .wrong: "\(PlaybackAccess.parameter) was not made for this \(thing) with a known key: \(cure)"
-        case .expired(let seconds): "the URL expired \(seconds) s ago: \(cure) anew"
+        case .expired(let seconds): "the URL expired \(seconds) s ago: \(cure) again"
         }
     }
 }

@@ -24,7 +24,7 @@ struct EventBatch {
     /// Not every event was taken, because a room has moved while the batch was sent to its node.
     static let incomplete = OrchestratorError(
         .unavailable, "room-moving", "A room is on its way to another node",
-        detail: "not all events of the batch are stored: send it again, what is stored is not stored twice",
+        detail: "not all events of the batch are stored: send the batch again, stored events are not stored twice",
         retryAfter: 1)
 
     /// Longest answer that is read, in bytes.
@@ -44,8 +44,8 @@ struct EventBatch {
         else {
             throw OrchestratorError(
                 .unavailable, "node-refused", "Another node refuses the events of its rooms",
-                detail: "the node \(node.name) answered \(answer.status): send the batch again, what is stored is not "
-                    + "stored twice", retryAfter: 1)
+                detail: "the node \(node.name) answered \(answer.status): send the batch again, stored events are "
+                    + "not stored twice", retryAfter: 1)
         }
         return counts
     }

@@ -75,7 +75,7 @@ extension HMSDesk {
             try await configure(session, "resumed") { current throws(OrchestratorError) in
                 guard current.recording == nil || current.recording?.id == held.id else {
                     throw OrchestratorError(
-                        .conflict, "recording-taken", "The room is being recorded for someone else",
+                        .conflict, "recording-taken", "Another recording of the room is running",
                         detail: "another recording was started during the pause: stop that first")
                 }
                 current.recording = current.recording ?? held

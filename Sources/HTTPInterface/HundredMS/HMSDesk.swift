@@ -260,7 +260,7 @@ package actor HMSDesk: Service {
     func endRoom(_ room: RoomID) async throws {
         guard let owner = try await registry.existingOwner(room), await owner.snapshot.room.document.isOpen,
             await !owner.snapshot.room.document.isBlank
-        else { throw HMSFault.notFound("active room", "no one is in a room of this name") }
+        else { throw HMSFault.notFound("active room", "the room has no participants, or does not exist") }
         let event = RoomEvent(
             room: room, app: room.app.rawValue, source: "/v2", id: HMSSession.newID(), kind: .roomClosed)
         _ = try await pages.take(event, at: MonotonicClock.now())

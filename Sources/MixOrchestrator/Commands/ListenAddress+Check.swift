@@ -34,8 +34,8 @@ extension ListenAddress {
 
     var portInUse: StartupError {
         StartupError(
-            "port \(port) on \(host) is in use: stop what uses it (`ss -ltnp 'sport = :\(port)'` shows it), or choose "
-                + "another with --listen")
+            "port \(port) on \(host) is in use: stop the process that uses it "
+                + "(`ss -ltnp 'sport = :\(port)'` shows it), or choose another port with --listen")
     }
 
     private func cannotListen(_ code: Int32) -> StartupError {

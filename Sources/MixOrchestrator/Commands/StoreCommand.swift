@@ -111,8 +111,9 @@ struct StoreCopyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "copy", abstract: "Copies the whole store between the data directory and a database.",
         discussion: """
-            Copies everything in one transaction, compares every row afterwards, and prints what was copied. The target \
-            must be empty, and no service may be running. store.url names the database in both directions.
+            Copies everything in one transaction, compares every row afterwards, and prints the number of rows of \
+            each table. The target must be empty, and no service may be running. store.url names the database in both \
+            directions.
             """)
 
     @OptionGroup var options: StoreOptions

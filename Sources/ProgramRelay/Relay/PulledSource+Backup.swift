@@ -70,9 +70,9 @@ extension PulledSource {
         guard retryAt == nil, let connectedAt else { return nil }
         // Pictures that are held back have come, too.
         guard let last = [timeline.lastArrival, keyframes.heldAt].compactMap(\.self).max(), last >= connectedAt else {
-            return now - connectedAt > BackupChoice.beginning ? "nothing comes of it" : nil
+            return now - connectedAt > BackupChoice.beginning ? "it sends nothing" : nil
         }
-        return now - last > BackupChoice.silence ? "nothing comes of it any more" : nil
+        return now - last > BackupChoice.silence ? "it no longer sends anything" : nil
     }
 
     /// Whether a backup is in use that is no longer planned.

@@ -44,7 +44,7 @@ extension Relay {
         guard generation == examiner.generation else { return }
         guard let answer else { return giveExaminerUp("it has ended", now: now) }
         guard let question = examiner.answered() else {
-            return giveExaminerUp("it answers what it was not asked", now: now)
+            return giveExaminerUp("it has sent an answer without a question", now: now)
         }
         if let sample = answer.sample, let source = sources[question.source],
             var watch = source.watch(of: question.attempt)

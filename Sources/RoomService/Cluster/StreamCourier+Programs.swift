@@ -46,7 +46,7 @@ extension StreamCourier {
         } catch {
             throw OrchestratorError(
                 .unavailable, "program-unknown", "It is not known whose program this is",
-                detail: "the node \(other.name) does not say: try again, it counts as gone when its lease has run out",
+                detail: "the node \(other.name) does not answer: try again, it counts as lost once its lease ends",
                 retryAfter: 2)
         }
     }

@@ -53,7 +53,7 @@ extension StreamCourier {
             guard courtesy == .yields else { return false }
             throw OrchestratorError(
                 .unavailable, "publisher-unknown", "Another publisher may be live with this stream key",
-                detail: "the node \(other.name) does not say: try again, it counts as gone when its lease has run out",
+                detail: "the node \(other.name) does not answer: try again, it counts as lost once its lease ends",
                 retryAfter: 2)
         }
     }

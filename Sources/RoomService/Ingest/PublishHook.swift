@@ -124,7 +124,7 @@ struct PublishHookReader: Sendable {
     private func read(_ body: [UInt8]) -> PublishHookDecision {
         guard !body.isEmpty else { return named([:]) }
         guard case .object(let members)? = try? JSONValue(parsing: body) else {
-            return failed("answered with something else than a JSON object")
+            return failed("answered with something other than a JSON object")
         }
         guard members.keys.allSatisfy(Self.members.contains) else {
             return failed("answered with a member that is none of \(Self.members.sorted().joined(separator: ", "))")
@@ -134,7 +134,7 @@ struct PublishHookReader: Sendable {
             switch value {
             case .string(let text): texts[name] = text
             case .null: break
-            default: return failed("answered with \"\(name)\" that is no string")
+            default: return failed("answered with \"\(name)\" that is not a string")
             }
         }
         switch members["allow"] {

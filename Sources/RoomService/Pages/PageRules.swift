@@ -57,7 +57,7 @@ package struct PageRules: Sendable {
                 .invalid, "pages-unavailable", "Web pages cannot be shown on this machine",
                 detail: "the service runs as root, and a browser must not", field: "url",
                 expected:
-                    "the setting pages.user, as in nobody; or pages.sandbox: off to run it as root without its sandbox")
+                    "pages.user: nobody, or another user; or pages.sandbox: off, to run it as root without its sandbox")
         }
         if let freeMemory, memory > 0, freeMemory < memory {
             return OrchestratorError(

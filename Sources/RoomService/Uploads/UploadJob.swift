@@ -114,7 +114,7 @@ struct UploadJob: Sendable {
             if access(item.path, F_OK) != 0, !settings.mayRemove(item) { item.notes.remove() }
             return isSaved
         }
-        if !isSaved { logger.warning("the note of \(item.file) cannot be written: its upload may begin anew") }
+        if !isSaved { logger.warning("the state file of \(item.file) cannot be written: its upload may start over") }
     }
 
     /// Abandons a file that was deleted or replaced, and makes the storage remove its parts.

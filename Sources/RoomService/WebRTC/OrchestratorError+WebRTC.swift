@@ -15,7 +15,7 @@ extension OrchestratorError {
 
     package static let noWHIPSession = OrchestratorError(
         .notFound, "whip-session-not-found", "There is no such session",
-        detail: "it has ended, or the address is not complete: publish anew")
+        detail: "it has ended, or the address is not complete: publish again")
 
     /// The session has ended because of its stream.
     ///
@@ -60,7 +60,7 @@ extension OrchestratorError {
 
     package static let noWHEPSession = OrchestratorError(
         .notFound, "whep-session-not-found", "There is no such session",
-        detail: "it has ended, or the address is not complete: play anew")
+        detail: "it has ended, or the address is not complete: play again")
 
     package static let whepIsOff = OrchestratorError(
         .notFound, "webrtc-off", "Playing over WebRTC is switched off",
