@@ -33,6 +33,32 @@ extension ConfigurationTests {
             ])
     }
 
+    /// Apps share the places for viewers over WebRTC.
+    @Test func viewersOverWebRTCHaveLimits() throws {
+        let plain = try #require(try configuration(Self.webrtc("whep: on")).webrtc)
+        #expect(plain.viewerLimits == WebRTCViewerLimits() && plain.warnings.isEmpty)
+        let full = try #require(
+            try configuration(
+                Self.webrtc("whep: on, maxViewers: 9, maxViewersPerApp: 5, maxViewersPerAddress: 3, maxPullsPerApp: 2")
+                    + "\napps: [{ id: shop }, { id: zoo }]"
+            ).webrtc)
+        #expect(
+            full.viewerLimits
+                == WebRTCViewerLimits(
+                    all: 9, perApp: 5, perAddress: 3, pullsPerApp: 2, apps: [.standard, "shop", "zoo"]))
+        // With tokens, only the configured apps have rooms.
+        let closed = try #require(
+            try configuration(
+                Self.webrtc("whep: on, maxViewers: 1")
+                    + "\napps: [{ id: shop, tokens: [{ token: 0123456789abcdef0123456789abcdef, scopes: [read] }] }, { id: zoo }]"
+            ).webrtc)
+        #expect(closed.viewerLimits.apps == ["shop", "zoo"] && closed.viewerLimits.perApp == 1)
+        #expect(closed.warnings.first?.hasPrefix("webrtc.maxViewers: 1 places for 2 apps") == true)
+        for wrong in ["maxViewersPerApp: 0", "maxPullsPerApp: 0", "maxPullsPerApp: many"] {
+            #expect(throws: StartupError.self, "\(wrong)") { try configuration(Self.webrtc("whep: on, \(wrong)")) }
+        }
+    }
+
     @Test func pagesHaveLimits() throws {
         let ingest = Self.ingest("grace: 3") + "\n"
         let plain = try #require(try configuration(ingest + "pages: { enabled: true }").pages)

@@ -6,6 +6,9 @@ package struct AppSettings: Sendable {
     /// The ids of all configured apps.
     package var ids: Set<AppID> = []
     package var tokens = AccessTokens()
+    /// The apps that share this service: the configured ones, and without tokens also the standard one, which every
+    /// client may use.
+    package var sharers: Set<AppID> { tokens.isEmpty ? ids.union([.standard]) : ids }
     /// The access keys of the ApsaraVideo Live interface.
     package var accessKeys = AccessKeys()
     /// The keys that sign callbacks in the ApsaraVideo Live format, by app. Apps without a key have no entry.

@@ -124,7 +124,7 @@ struct OrchestratorConfiguration: Sendable {
         ingest = try IngestConfiguration(values, apps: apps, callbacks: callbacks, node: node, file: file)
         node?.ingest = ingest?.rules.advertised
         wcs = try WCSSettings(values, callbacks: callbacks, file: file)
-        webrtc = try WebRTCConfiguration(values, ingest: ingest, file: file)
+        webrtc = try WebRTCConfiguration(values, apps: apps, ingest: ingest, file: file)
         thumbnails = try Previews.Settings(values)
         pages = try PageRules(values, ingest: ingest)
         hundredms = try HMSSettings(values, apps: apps, sources: sources, callbacks: callbacks, file: file)

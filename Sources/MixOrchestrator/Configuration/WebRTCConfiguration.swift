@@ -19,9 +19,12 @@ struct WebRTCConfiguration: Sendable {
     private static let mostAddresses = 16
 
     /// - Parameters:
+    ///   - apps: The apps that share the places of viewers.
     ///   - file: The configuration file, whose permissions are checked if it contains a password.
     /// - Returns: `nil` if WHIP and WHEP are off.
-    init?(_ values: ConfigurationValues, ingest: IngestConfiguration?, file: String?) throws(StartupError) {
+    init?(
+        _ values: ConfigurationValues, apps: AppSettings, ingest: IngestConfiguration?, file: String?
+    ) throws(StartupError) {
         let whip: Switch? = try values.choice("webrtc.whip")
         let whep: Switch? = try values.choice("webrtc.whep")
         takesPublishers = whip == .on
@@ -43,10 +46,13 @@ struct WebRTCConfiguration: Sendable {
         rules.limits.all = try values.integer("webrtc.maxPublishers", in: places) ?? rules.limits.all
         rules.limits.perApp = try values.integer("webrtc.maxPublishersPerApp", in: places) ?? rules.limits.all
         rules.limits.perAddress = try values.integer("webrtc.maxPublishersPerAddress", in: places) ?? rules.limits.all
-        viewerLimits.all = try values.integer("webrtc.maxViewers", in: places) ?? viewerLimits.all
-        viewerLimits.perAddress =
-            try values.integer("webrtc.maxViewersPerAddress", in: places) ?? viewerLimits.all
+        viewerLimits = try Self.viewerLimits(values, apps: apps.sharers)
         warnings = holder.warnings
+        if takesViewers, viewerLimits.shares.kept == 0 {
+            warnings.append(
+                "webrtc.maxViewers: \(viewerLimits.all) places for \(apps.sharers.count) apps, so viewers of one app "
+                    + "may take all of them: raise it to at least \(apps.sharers.count)")
+        }
         let origins = values.list("webrtc.cors")
         if !origins.isEmpty { self.origins = try PlaybackOrigins(origins, setting: "webrtc.cors") }
         guard takesPublishers || takesViewers else { return nil }
@@ -79,6 +85,18 @@ struct WebRTCConfiguration: Sendable {
         case .all: break
         }
         return notes
+    }
+
+    private static func viewerLimits(
+        _ values: ConfigurationValues, apps: Set<AppID>
+    ) throws(StartupError) -> WebRTCViewerLimits {
+        let places = 1...10_000
+        var limits = WebRTCViewerLimits(
+            all: try values.integer("webrtc.maxViewers", in: places) ?? WebRTCViewerLimits().all, apps: apps)
+        limits.perApp = try values.integer("webrtc.maxViewersPerApp", in: places) ?? limits.perApp
+        limits.perAddress = try values.integer("webrtc.maxViewersPerAddress", in: places) ?? limits.perAddress
+        limits.pullsPerApp = try values.integer("webrtc.maxPullsPerApp", in: places) ?? limits.pullsPerApp
+        return limits
     }
 
     private static func network(_ values: ConfigurationValues) throws(StartupError) -> WebRTCNetwork {

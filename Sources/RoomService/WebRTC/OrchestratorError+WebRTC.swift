@@ -72,6 +72,25 @@ extension OrchestratorError {
             detail: "the limit is \(limit), webrtc.maxViewers: HTTP-FLV and HLS carry many more", retryAfter: 10)
     }
 
+    /// The free places are kept for other apps.
+    ///
+    /// - Parameters:
+    ///   - all: Number of all places.
+    ///   - own: Number of places that the app has.
+    static func restIsKept(of all: Int, from app: AppID, _ own: Int) -> OrchestratorError {
+        OrchestratorError(
+            .unavailable, "webrtc-full", "There are too many viewers over WebRTC",
+            detail: "the app \(app) has \(own) of the \(all) places, and the free ones are kept for other apps: "
+                + "play over HTTP-FLV or HLS, end sessions, or raise webrtc.maxViewers", retryAfter: 10)
+    }
+
+    static func tooManyViewersOfApp(_ app: AppID, _ limit: Int) -> OrchestratorError {
+        OrchestratorError(
+            .exhausted, "webrtc-places-taken", "There are too many viewers over WebRTC of this app",
+            detail: "the app \(app) may have \(limit): play over HTTP-FLV or HLS, end sessions, or raise "
+                + "webrtc.maxViewersPerApp", retryAfter: 10)
+    }
+
     static func tooManyViewersFromAddress(_ limit: Int) -> OrchestratorError {
         OrchestratorError(
             .exhausted, "webrtc-places-taken", "There are too many viewers over WebRTC from this address",
@@ -92,10 +111,11 @@ extension OrchestratorError {
             field: "user", expected: "a participant who publishes to this service, or at an rtmp:// or rtmps:// URL")
     }
 
-    static func tooManyPulled(_ limit: Int) -> OrchestratorError {
+    static func tooManyPulled(_ app: AppID, _ limit: Int) -> OrchestratorError {
         OrchestratorError(
             .unavailable, "webrtc-full", "Too many streams of other servers are played over WebRTC",
-            detail: "the limit is \(limit) at a time: play the program of the room", retryAfter: 10)
+            detail: "viewers of the app \(app) may play \(limit) at a time: play the program of the room, publish to "
+                + "this service, or raise webrtc.maxPullsPerApp", retryAfter: 10)
     }
 
     /// - Parameter task: The requested task, if any.

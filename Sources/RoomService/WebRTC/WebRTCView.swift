@@ -40,21 +40,6 @@ package struct WebRTCViewWish: Sendable {
     }
 }
 
-/// Limits on the number of viewers over WebRTC.
-package struct WebRTCViewerLimits: Hashable, Sendable {
-    package var all: Int
-    /// Maximum number from one address, which may be a proxy's.
-    package var perAddress: Int
-    /// Maximum number of streams of other servers that are played at a time. Each is one connection for all its viewers.
-    package var servers: Int
-
-    package init(all: Int = 64, perAddress: Int = 64, servers: Int = 16) {
-        self.all = all
-        self.perAddress = perAddress
-        self.servers = servers
-    }
-}
-
 /// A stream played over WebRTC, as its worker identifies it.
 enum PlayedStream: Hashable, Sendable {
     case program(TaskID)

@@ -263,10 +263,10 @@ package final class WebRTCViewers: Service {
         let result = state.withLock { state -> Result<WebRTCPlayer, OrchestratorError> in
             let sessions = state.sessions.values
             if state.isStopping { return .failure(.stopping) }
-            if sessions.count >= limits.all { return .failure(.tooManyViewers(limits.all)) }
-            if sessions.count(where: { $0.note.address == wish.client.address }) >= limits.perAddress {
-                return .failure(.tooManyViewersFromAddress(limits.perAddress))
-            }
+            let refusal = limits.refusal(
+                of: stream.app, viewers: Dictionary(sessions.map { ($0.app, 1) }, uniquingKeysWith: +),
+                fromAddress: sessions.count(where: { $0.note.address == wish.client.address }))
+            if let refusal { return .failure(refusal) }
             let running = state.players.values.first { player in
                 player.stream == stream && !player.isEnding
                     && sessions.count(where: { $0.player === player.player }) < PlayCommand.mostViewers
@@ -275,9 +275,9 @@ package final class WebRTCViewers: Service {
             if let running {
                 player = running.player
             } else {
-                let pulled = state.players.values.count(where: { $0.stream?.roomAtServer != nil })
-                if stream.roomAtServer != nil, pulled >= limits.servers {
-                    return .failure(.tooManyPulled(limits.servers))
+                if let room = stream.roomAtServer {
+                    let pulls = state.players.values.count(where: { $0.stream?.roomAtServer?.app == room.app })
+                    if let refusal = limits.refusalOfPull(by: room.app, playing: pulls) { return .failure(refusal) }
                 }
                 player = self.player(WebRTCFiles.newPlayID(), source: source())
                 state.players[player.id] = Player(player: player, stream: stream)

@@ -29,7 +29,7 @@ extension Bench {
 @Suite(.timeLimit(.minutes(3))) struct WHEPRouteTests {
     private static let offer = ScriptedWHIPWorker.offer(direction: "recvonly")
 
-    private func withWHEP(
+    func withWHEP(
         _ settings: [String: [String]] = [:], in directory: String? = nil,
         _ body: @escaping @Sendable (Bench) async throws -> Void
     ) async throws {
@@ -50,7 +50,7 @@ extension Bench {
     }
 
     /// Posts an offer, and again if too many sessions start in this second.
-    private static func watch(
+    static func watch(
         _ bench: Bench, _ uri: String = "/whep/demo", _ behaviour: ScriptedWHIPWorker.Behaviour = .answers,
         token: String? = nil
     ) async throws -> Answer {
@@ -64,7 +64,7 @@ extension Bench {
         }
     }
 
-    private static func publish(_ user: String, at url: String, to bench: Bench) async throws {
+    static func publish(_ user: String, at url: String, to bench: Bench) async throws {
         let event = #"{"type":"stream.published","user":"\#(user)","url":"\#(url)"}"#
         let answer = try await bench.call(.post, "/v1/rooms/demo/events", event)
         #expect(answer.status == 202, "\(answer.text)")
@@ -224,26 +224,6 @@ extension Bench {
         }
     }
 
-    @Test func streamsOfOtherServersAreLimited() async throws {
-        try await withWHEP { bench in
-            let limit = WebRTCViewerLimits().servers
-            for number in 0...limit {
-                try await Self.publish("guest\(number)", at: "rtmp://127.0.0.1/live/\(number)", to: bench)
-            }
-            for number in 0..<limit {
-                let answer = try await Self.watch(bench, "/whep/demo/guest\(number)")
-                #expect(answer.status == 201, "\(number): \(answer.text)")
-            }
-            let refused = try await Self.watch(bench, "/whep/demo/guest\(limit)")
-            #expect(refused.status == 503 && refused.headers[.retryAfter] == "10", "\(refused.text)")
-            #expect(try refused.value("detail")?.hasPrefix("the limit is \(limit) at a time") == true)
-            // Streams that are there already, and those of the ingest, are played.
-            #expect(try await Self.watch(bench, "/whep/demo/guest0").status == 201)
-            try await bench.publishToIngest("bob")
-            #expect(try await Self.watch(bench, "/whep/demo/bob").status == 201)
-        }
-    }
-
     @Test func workersThatFailAreExplained() async throws {
         try await withWHEP { bench in
             let refused = try await Self.watch(bench, "/whep/demo", .refuses)
@@ -266,20 +246,6 @@ extension Bench {
             let vp8 = ScriptedWHIPWorker.offer(video: "VP8/90000", direction: "recvonly")
             #expect(try await bench.call(.post, "/whep/demo", vp8, headers: WHIPRouteTests.sdp).status == 406)
             #expect(try await bench.call(.post, "/whep/demo", "hello", headers: WHIPRouteTests.sdp).status == 400)
-        }
-    }
-
-    @Test func placesAreLimited() async throws {
-        try await withWHEP(["webrtc.maxViewers": ["2"], "playback.maxViewersPerProgram": ["1"]]) { bench in
-            #expect(try await Self.watch(bench).status == 201)
-            let second = try await Self.watch(bench)
-            #expect(second.status == 503)
-            #expect(try second.value("detail")?.contains("playback.maxViewersPerProgram") == true)
-            try await bench.publishToIngest("bob")
-            #expect(try await Self.watch(bench, "/whep/demo/bob").status == 201)
-            let third = try await Self.watch(bench, "/whep/demo/bob")
-            #expect(third.status == 503)
-            #expect(try third.value("detail")?.contains("webrtc.maxViewers") == true)
         }
     }
 
