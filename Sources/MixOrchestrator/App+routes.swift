@@ -58,11 +58,15 @@ func addChannelRoutes(
 
 /// Adds the routes of the pages for browsers, with their scripts and styles.
 func addPageRoutes(to router: some RouterMethods<OrchestratorContext>, _ configuration: OrchestratorConfiguration) {
-    let origins = configuration.playback.origins
+    let (origins, access) = (configuration.playback.origins, configuration.playback.access)
+    // A page has no token, and the signature in its address is for the program.
+    let playsParticipants =
+        configuration.webrtc?.takesViewers == true && configuration.apps.tokens.isEmpty && access.isOpen
+    let facts: [String: String] = playsParticipants ? [:] : ["alone": "off"]
     PageController(
         publish: WebPage(EmbeddedFiles.bytes(of: "pages/publish.html")),
-        watch: WebPage(EmbeddedFiles.bytes(of: "pages/watch.html")),
-        embed: WebPage(EmbeddedFiles.bytes(of: "pages/embed.html"), framers: origins),
+        watch: WebPage(EmbeddedFiles.bytes(of: "pages/watch.html"), facts: facts),
+        embed: WebPage(EmbeddedFiles.bytes(of: "pages/embed.html"), framers: origins, facts: facts),
         console: WebPage(EmbeddedFiles.bytes(of: "pages/console.html"))
     ).addRoutes(to: router)
     AssetController(EmbeddedFiles.assets, origins: origins).addRoutes(to: router)

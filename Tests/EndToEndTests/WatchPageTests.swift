@@ -51,6 +51,12 @@ struct WatchPageTests {
             try await page.wait(for: "\(Self.names).map(one => one.textContent).join() === 'alice'")
             // The number of viewers is read with the same signature.
             try await page.wait(for: "document.querySelector('#viewers:not([hidden])')?.textContent === '1 watching'")
+            // Playing alice alone over WebRTC would be refused: it is off.
+            let _: Bool = try await page.evaluate("(\(Self.names)[0].click(), true)")
+            try await page.wait(for: "document.querySelector('#names .card:not([hidden])')")
+            let offers: Int = try await page.evaluate(
+                "document.querySelectorAll('#names .card button:not([hidden])').length")
+            #expect(offers == 0)
             #expect(await page.complaints == [])
             await page.close()
 
@@ -73,7 +79,7 @@ struct WatchPageTests {
     /// Labels, roles, headings, focus order, contrast and reflow are right beside a picture, with names over it and the
     /// player's bar, at the size of a desktop and of a phone.
     @Test(.timeLimit(.minutes(12))) func thePlayingPageIsAccessible() async throws {
-        try await Stage.run { stage in
+        try await Stage.run(environment: ["MIXORCHESTRATOR_WEBRTC_WHEP": "on"]) { stage in
             try await Self.publish("alice", 1, on: stage)
             try await stage.open(host: "alice")
             for width in [1400, 390] {

@@ -47,6 +47,28 @@ import Testing
         }
     }
 
+    /// Viewers are offered to watch a participant alone only where that works: a page has no token, and the signature in
+    /// its address is for the program.
+    @Test(
+        arguments: [
+            ([:], false), (["webrtc.whep": ["on"]], true),
+            (["webrtc.whep": ["on"], "playback.key": ["playback-key-0123456789"]], false),
+            (["webrtc.whep": ["on"]].merging(AccessTests.apps()) { $1 }, false),
+        ] as [([String: [String]], Bool)]
+    )
+    func pagesForViewersKnowWhetherParticipantsArePlayed(settings: [String: [String]], plays: Bool) async throws {
+        try await withDirectory { directory in
+            try await withOrchestrator(directory: directory, settings: settings) { bench in
+                for path in ["/watch/demo", "/embed/demo"] {
+                    let page = try await bench.call(.get, path)
+                    #expect(page.status == 200)
+                    #expect(page.text.contains("<html data-alone=\"off\" lang=\"en\">") == !plays, "\(path)")
+                    #expect(page.text.contains("<html lang=\"en\">") == plays, "\(path)")
+                }
+            }
+        }
+    }
+
     /// A page's links are relative to its address without further slashes.
     @Test func anAddressWithMoreSlashesThanNamesLeadsToThePage() async throws {
         try await withDirectory { directory in

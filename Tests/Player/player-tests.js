@@ -4,7 +4,7 @@ import { readFormat, textsIn } from "../../pages/assets/player-codecs.js";
 import { FLVReader, joined, layoutIn, readUnit } from "../../pages/assets/player-flv.js";
 import { backOff, LIVE, Refusal, RebuildError, steer, unplayable, UnplayableError, verdict } from "../../pages/assets/player-policy.js";
 import { Clock, TimelineError, Track } from "../../pages/assets/player-track.js";
-import { listed, nameOf, place } from "../../pages/assets/watch-names.js";
+import { isChoice, listed, nameOf, place } from "../../pages/assets/watch-names.js";
 import { bytes, check, equal, randomNumbers, read, throws } from "./checks.js";
 
 /** Configurations as x264, x265 and fdk write them: 642x358, and AAC at 48 kHz, at 44.1 kHz. */
@@ -211,6 +211,12 @@ const tests = {
     equal(place({ x: 0, y: 0, w: 0, h: 0 }, { w: 720, h: 1280 }, box), null, "only heard");
     equal(place({ x: 0, y: 0, w: 0, h: 0 }, { w: 0, h: 0 }, box), { left: 0, top: 0, ...box }, "a bypass of unknown size");
     equal([[], ["a"], ["a", "b"], ["a", "b", "c"]].map(listed), ["", "a", "a and b", "a, b and c"], "listed");
+  },
+  "participants are watched alone where the service plays them"() {
+    const camera = { uid: "u1", stream: "camera" };
+    equal([true, false].map(plays => isChoice(camera, plays)), [true, false], "by the service's settings");
+    const others = [{ ...camera, alone: false }, { ...camera, room: "west" }, { ...camera, stream: "screen" }];
+    equal(others.map(region => isChoice(region, true)), [false, false, true], "by the stream");
   },
   "people are called by their display names"() {
     const called = [{ uid: "u1", name: "Zoë <b>" }, { uid: "u1" }, { uid: "u1", name: " " }, { uid: "u1", name: 7 }, { uid: 7 }];

@@ -32,6 +32,12 @@ export function place(region, canvas, box) {
     width: region.w * scale, height: region.h * scale };
 }
 
+/**
+ * Returns whether viewers may choose to watch this region's participant alone. @param {Region} region
+ * @param {boolean} plays Whether the service plays participants to viewers of this page.
+ */
+export const isChoice = (region, plays) => plays && !region.room && region.alone !== false;
+
 /** Joins names in a sentence: `a`, `a and b`, `a, b and c`. @param {string[]} names */
 export function listed(names) {
   return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
@@ -42,7 +48,10 @@ export class Names {
   #layout = null;
   #parts = new Map();
 
-  /** @param {HTMLElement} place @param {HTMLElement} player @param {(uid: string, stream: string) => void} onWatch Called to show one stream alone. */
+  /**
+   * @param {HTMLElement} place @param {HTMLElement} player
+   * @param {((uid: string, stream: string) => void) | null} onWatch Called to show one stream alone; `null` if the service plays none alone.
+   */
   constructor(place, player, onWatch) {
     Object.assign(this, { place, player, onWatch });
     this.heard = place.appendChild(Object.assign(document.createElement("div"), { className: "heard" }));
@@ -85,7 +94,7 @@ export class Names {
     const level = card.appendChild(Object.assign(document.createElement("meter"), { max: 255, ariaLabel: "Volume" }));
     const alone = card.appendChild(Object.assign(document.createElement("button"), { type: "button" }));
     const part = { pane, name, card, words, level, alone, region: null };
-    alone.addEventListener("click", () => this.onWatch(part.region.uid, part.region.stream));
+    alone.addEventListener("click", () => this.onWatch?.(part.region.uid, part.region.stream));
     return part;
   }
 
@@ -98,7 +107,7 @@ export class Names {
       region.room ? `from room ${region.room}` : ""].filter(Boolean).join(" ");
     level.hidden = region.volume === undefined;
     level.value = region.volume ?? 0;
-    alone.hidden = Boolean(region.room) || region.alone === false;
+    alone.hidden = !isChoice(region, Boolean(this.onWatch));
     alone.textContent = `Watch only ${nameOf(region)}`;
   }
 }

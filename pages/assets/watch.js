@@ -49,7 +49,8 @@ function watch(user, stream) {
   location.hash = withWord(withWord(location.hash, "user", user), "stream", stream === "screen" ? stream : null);
 }
 
-const names = new Names(at("names"), player, watch);
+// The service writes into the page whether it plays participants to viewers without a token.
+const names = new Names(at("names"), player, document.documentElement.dataset.alone === "off" ? null : watch);
 player.addEventListener("layout", ({ detail }) => {
   names.show(detail);
   tellPeople(detail);

@@ -11,11 +11,16 @@ package struct WebPage: Sendable {
     let policy: String
 
     /// - Parameters:
-    ///   - bytes: HTML in UTF-8 with at most one `<style>` and one `<script>` element without attributes.
+    ///   - bytes: HTML in UTF-8 that begins its document with `<html `, with at most one `<style>` and one `<script>`
+    ///     element without attributes.
     ///   - framers: Origins, besides the service's own, whose pages may show this one in a frame.
-    package init(_ bytes: [UInt8], framers: PlaybackOrigins = .none) {
-        content = WebContent(bytes, type: "text/html; charset=utf-8")
+    ///   - facts: The service's settings for the page's script, which are the same for every client: attributes `data-…`
+    ///     of the document's element. Names and values need no escaping.
+    package init(_ bytes: [UInt8], framers: PlaybackOrigins = .none, facts: [String: String] = [:]) {
+        let attributes = facts.sorted { $0.key < $1.key }.map { "data-\($0.key)=\"\($0.value)\" " }.joined()
         let text = String(decoding: bytes, as: UTF8.self)
+            .replacing("<html ", with: "<html \(attributes)", maxReplacements: 1)
+        content = WebContent(Array(text.utf8), type: "text/html; charset=utf-8")
         policy = [
             "default-src 'none'",
             "script-src 'self'\(Self.hash(of: "script", in: text))",
