@@ -90,7 +90,7 @@ struct ConsoleTests {
         }
     }
 
-    /// A layout with an error is refused with the API's message and the position of the error.
+    /// A layout with an error is refused with the words and the position of the API's message, and of `layout validate`.
     @Test(.timeLimit(.minutes(12))) func theEditorRefusesABrokenLayoutAsTheAPIDoes() async throws {
         struct Problem: Decodable {
             struct Issue: Decodable {
@@ -122,6 +122,16 @@ struct ConsoleTests {
                 #expect(shown.contains("Line \(issue.line), column \(issue.column)"), "\(shown)")
                 #expect(shown.contains("\(issue.path): found \(issue.found), expected \(issue.expected)"), "\(shown)")
             }
+            // `validate` prints `…mine.json:line:column: words` for each of them.
+            let file = stage.directory.appendingPathComponent("mine.json")
+            try Data(broken.utf8).write(to: file)
+            let validate = try ManagedProcess(
+                "validate", Workspace.executable("mixorchestrator"), ["layout", "validate", file.path],
+                in: stage.directory)
+            try await waitUntil("the layout is validated") { !validate.isRunning }
+            let printed = validate.messages().matches(of: /mine\.json:(\d+):(\d+): (.+)/)
+            #expect(printed.count == problem.issues.count, "\(validate.messages())")
+            for line in printed { #expect(shown.contains("Line \(line.1), column \(line.2) \(line.3)"), "\(shown)") }
             // The position links into the text.
             try await page.click("Line \(problem.issues[0].line), column \(problem.issues[0].column)")
             let rest: String = try await page.evaluate(
