@@ -52,7 +52,8 @@ func buildOrchestrator(
         quotas: QuotaUsage(quotas: configuration.apps.quotas), subscriptions: index,
         viewers: ViewerCounts(
             limits: .init(
-                all: configuration.playback.maxViewers, perProgram: configuration.playback.maxViewersPerProgram)),
+                all: configuration.playback.maxViewers, perProgram: configuration.playback.maxViewersPerProgram,
+                apps: configuration.apps.sharers)),
         media: MediaLibrary(directory: configuration.mediaDirectory, data: configuration.data),
         playsWithoutOutputs: configuration.playsWithoutOutputs,
         appsThatStartTasks: configuration.apps.accessKeys.apps, rtmpPlace: configuration.ingest?.rules.playPlace,

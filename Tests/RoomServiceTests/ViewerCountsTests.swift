@@ -43,6 +43,27 @@ import Testing
         withExtendedLifetime(reader) {}
     }
 
+    /// Half of the places are kept for the apps, the same number for each, whoever serves their viewers.
+    @Test func anAppLeavesOthersTheirPlaces() throws {
+        let counts = ViewerCounts(limits: ViewerCounts.Limits(all: 8, apps: [.standard, "shop"]))
+        let other = TaskID(app: "shop", name: "auto-demo")
+        counts.setElsewhere([task: 3])
+        var places = try (0..<3).map { _ in try counts.enter(task) }
+        let refusal = #expect(throws: OrchestratorError.self) { try counts.enter(task) }
+        let words = try #require(refusal).detail
+        #expect(words.hasPrefix("the app default has 6 of this service's 8 places"), "\(words)")
+        #expect(words.hasSuffix("raise playback.maxViewers"), "\(words)")
+        #expect(throws: OrchestratorError.self) { try counts.enterElsewhere(task) }
+        let others = [try counts.enter(other)]
+        try counts.enterElsewhere(other)
+        #expect(throws: OrchestratorError.self) { try counts.enter(other) }
+        places.removeLast()
+        counts.setElsewhere([task: 2])
+        let last = try counts.enter(other)
+        #expect(counts.total == 6)
+        withExtendedLifetime((places, others, last)) {}
+    }
+
     /// A node that reads takes one place, however many viewers it has.
     @Test func limitsAreThoseOfTheNode() throws {
         let counts = ViewerCounts(limits: ViewerCounts.Limits(perProgram: 2))

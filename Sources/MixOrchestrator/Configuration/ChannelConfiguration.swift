@@ -12,8 +12,11 @@ struct ChannelConfiguration: Sendable {
     /// Problems that do not prevent the service from starting but should be fixed.
     var warnings: [String]
 
+    /// - Parameter apps: The apps that share the places of viewers.
     /// - Returns: `nil` if channels are switched off.
-    init?(_ values: ConfigurationValues, playback: PlaybackSettings, file: String?) throws(StartupError) {
+    init?(
+        _ values: ConfigurationValues, apps: AppSettings, playback: PlaybackSettings, file: String?
+    ) throws(StartupError) {
         guard try values.flag("channel.enabled") ?? true else { return nil }
         var settings = ChannelSettings()
         var rules = settings.rules
@@ -44,6 +47,7 @@ struct ChannelConfiguration: Sendable {
             try values.integer("channel.maxViewersPerRoom", in: 0...1_000_000) ?? settings.mostViewersOfRoom
         settings.mostViewersOfAddress =
             try values.integer("channel.maxViewersPerAddress", in: 1...1_000_000) ?? settings.mostViewersOfAddress
+        settings.apps = apps.sharers
         self.settings = settings
         var keys = PlaybackSettings()
         signatures = PlaybackAccess(

@@ -128,7 +128,7 @@ struct OrchestratorConfiguration: Sendable {
         thumbnails = try Previews.Settings(values)
         pages = try PageRules(values, ingest: ingest)
         hundredms = try HMSSettings(values, apps: apps, sources: sources, callbacks: callbacks, file: file)
-        channel = try ChannelConfiguration(values, playback: playback, file: file)
+        channel = try ChannelConfiguration(values, apps: apps, playback: playback, file: file)
         socketIO = try SocketIOSettings(values, channel: channel)
         roomOutputs = try values.outputs("rooms.outputs", allowed: outputs)
         playsWithoutOutputs = !values.isSet("rooms.outputs")

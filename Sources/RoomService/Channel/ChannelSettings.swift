@@ -1,3 +1,4 @@
+import MixModel
 import RoomChannel
 
 /// The settings of all channels.
@@ -19,6 +20,8 @@ package struct ChannelSettings: Sendable {
     package var mostViewers = 10_000
     package var mostViewersOfRoom = 10_000
     package var mostViewersOfAddress = 1000
+    /// The apps for which places of `mostViewers` are kept (`AppShares`).
+    package var apps: Set<AppID> = [.standard]
 
     package init() {}
 }

@@ -34,6 +34,7 @@ package actor RoomChannels: Service {
     /// Number of viewers per address.
     var addresses: [String: Int] = [:]
     var viewerCount = 0
+    private var viewersOfApps: [AppID: Int] = [:]
     /// Earliest time, in ns, at which a channel must be woken.
     var nextWake: Int64?
     /// Time in ns of CLOCK_MONOTONIC of the next check for comments that have been shown for long enough.
@@ -92,6 +93,7 @@ package actor RoomChannels: Service {
             address: viewer.address, deliver: Self.leavingOut(known, after: history.messages.last?.id, deliver),
             end: end)
         viewerCount += 1
+        viewersOfApps[room.app, default: 0] += 1
         addresses[viewer.address, default: 0] += 1
         viewersChanged(of: channel)
         return ChannelWelcome(
@@ -128,6 +130,12 @@ package actor RoomChannels: Service {
         if viewerCount >= settings.mostViewers {
             throw .channelsFull("all channels have \(settings.mostViewers) viewers", setting: "channel.maxViewers")
         }
+        let (shares, app) = (AppShares(places: settings.mostViewers, apps: settings.apps), channel.room.app)
+        if !shares.hasPlace(for: app, taken: viewersOfApps) {
+            throw .channelsFull(
+                "the app \(app) has \(viewersOfApps[app] ?? 0) of the \(settings.mostViewers) places of all channels, "
+                    + "and the free ones are kept for other apps", setting: "channel.maxViewers")
+        }
         if channel.viewers.count >= settings.mostViewersOfRoom {
             throw .channelsFull(
                 "the channel has \(settings.mostViewersOfRoom) viewers", setting: "channel.maxViewersPerRoom")
@@ -142,6 +150,8 @@ package actor RoomChannels: Service {
     func remove(_ viewer: ChannelViewer.ID, from channel: any ChannelFollowers) -> Bool {
         guard let gone = channel.viewers.removeValue(forKey: viewer) else { return false }
         viewerCount -= 1
+        let ofApp = (viewersOfApps[channel.room.app] ?? 1) - 1
+        viewersOfApps[channel.room.app] = ofApp == 0 ? nil : ofApp
         let others = (addresses[gone.address] ?? 1) - 1
         addresses[gone.address] = others == 0 ? nil : others
         channel.usedAt = MonotonicClock.now()

@@ -6,19 +6,24 @@ package final class ViewerCounts: Sendable {
     package struct Limits: Hashable, Sendable {
         package var all = Int.max
         var perProgram = Int.max
+        /// The apps for which places of `all` are kept (`AppShares`).
+        var apps: Set<AppID> = [.standard]
 
-        package init(all: Int = Int.max, perProgram: Int = Int.max) {
+        package init(all: Int = Int.max, perProgram: Int = Int.max, apps: Set<AppID> = [.standard]) {
             self.all = all
             self.perProgram = perProgram
+            self.apps = apps
         }
     }
 
     private struct State {
         var counts: [TaskID: Int] = [:]
         var total = 0
+        var ofApps: [AppID: Int] = [:]
         /// Numbers of viewers served by another process.
         var elsewhere: [TaskID: Int] = [:]
         var totalElsewhere = 0
+        var ofAppsElsewhere: [AppID: Int] = [:]
         /// Other nodes that read programs, by their names.
         var nodes: [TaskID: [String: Reader]] = [:]
         /// Programs whose number of viewers has changed since the last query; `nil` before the first query.
@@ -33,6 +38,8 @@ package final class ViewerCounts: Sendable {
     }
     private let state = Mutex(State())
     package let limits: Limits
+    /// Largest number of viewers that is believed of another process or node.
+    private static let mostReported = 1 << 20
 
     package init(limits: Limits = Limits()) { self.limits = limits }
 
@@ -58,6 +65,7 @@ package final class ViewerCounts: Sendable {
             if let refusal = self.refusal(of: task, state) { return refusal }
             state.counts[task, default: 0] += 1
             state.total += 1
+            state.ofApps[task.app, default: 0] += 1
             if let node { state.nodes[task, default: [:]][node, default: Reader()].places += 1 }
             state.changed?.insert(task)
             return nil
@@ -70,11 +78,22 @@ package final class ViewerCounts: Sendable {
         if state.total + state.totalElsewhere >= limits.all {
             return .noPlace("this service has \(limits.all) viewers", setting: "playback.maxViewers")
         }
+        if let refusal = self.refusal(of: task.app, state) { return refusal }
         if state.counts[task, default: 0] + state.elsewhere[task, default: 0] >= limits.perProgram {
             return .noPlace(
                 "this program has \(limits.perProgram) viewers", setting: "playback.maxViewersPerProgram")
         }
         return nil
+    }
+
+    private func refusal(of app: AppID, _ state: State) -> OrchestratorError? {
+        // An app that is alone may take all places.
+        guard limits.apps != [app] else { return nil }
+        let taken = state.ofApps.merging(state.ofAppsElsewhere, uniquingKeysWith: +)
+        guard !AppShares(places: limits.all, apps: limits.apps).hasPlace(for: app, taken: taken) else { return nil }
+        return .noPlace(
+            "the app \(app) has \(taken[app] ?? 0) of this service's \(limits.all) places, and the free ones are kept "
+                + "for other apps", setting: "playback.maxViewers")
     }
 
     /// Counts a viewer that another process is about to serve, until the next `setElsewhere(_:)`.
@@ -85,6 +104,7 @@ package final class ViewerCounts: Sendable {
             if let refusal = self.refusal(of: task, state) { return refusal }
             state.elsewhere[task, default: 0] += 1
             state.totalElsewhere += 1
+            state.ofAppsElsewhere[task.app, default: 0] += 1
             state.changed?.insert(task)
             return nil
         }
@@ -101,6 +121,9 @@ package final class ViewerCounts: Sendable {
             }
             state.elsewhere = viewers
             state.totalElsewhere = viewers.values.reduce(0) { $0.addingReportingOverflow($1).partialValue }
+            state.ofAppsElsewhere = Dictionary(
+                // The reported numbers are not trusted to be small.
+                viewers.map { ($0.key.app, min(max($0.value, 0), Self.mostReported)) }, uniquingKeysWith: +)
         }
     }
 
@@ -110,7 +133,7 @@ package final class ViewerCounts: Sendable {
         state.withLock { state in
             guard let reader = state.nodes[task]?[node], reader.viewers != viewers else { return }
             // The reported number is not trusted to be small.
-            state.nodes[task]?[node]?.viewers = min(max(viewers, 0), 1 << 20)
+            state.nodes[task]?[node]?.viewers = min(max(viewers, 0), Self.mostReported)
             state.changed?.insert(task)
         }
     }
@@ -118,6 +141,8 @@ package final class ViewerCounts: Sendable {
     private func leave(_ task: TaskID, _ node: String?) {
         state.withLock { state in
             state.total -= 1
+            let ofApp = state.ofApps[task.app, default: 1] - 1
+            state.ofApps[task.app] = ofApp == 0 ? nil : ofApp
             let count = state.counts[task, default: 1] - 1
             state.counts[task] = count == 0 ? nil : count
             state.changed?.insert(task)

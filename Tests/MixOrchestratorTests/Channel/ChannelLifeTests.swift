@@ -52,6 +52,31 @@ import Testing
         }
     }
 
+    /// Half of the places for viewers are kept for the apps, the same number for each.
+    @Test func anAppLeavesOthersTheirPlaces() async throws {
+        var settings = ChannelSettings()
+        settings.mostViewers = 4
+        settings.apps = [.standard, "shop"]
+        try await Self.run(settings) { channels, _ in
+            func join(_ room: RoomID) async throws -> ChannelViewer.ID {
+                try await channels.join(room, ChannelViewer(address: "192.0.2.1"), deliver: { _ in true }).viewer
+            }
+            let other = RoomID(app: "shop", name: "show")
+            for room in ["show", other] as [RoomID] { try await channels.open(room, title: nil, by: Self.host) }
+            let first = try await join("show")
+            for _ in 0..<2 { _ = try await join("show") }
+            let refusal = await #expect(throws: OrchestratorError.self) { try await join("show") }
+            let words = try #require(refusal).detail
+            #expect(words.hasPrefix("the app default has 3 of the 4 places of all channels"), "\(words)")
+            #expect(words.hasSuffix("raise channel.maxViewers"), "\(words)")
+            _ = try await join(other)
+            await #expect(throws: OrchestratorError.self) { try await join(other) }
+            await channels.leave("show", first)
+            _ = try await join(other)
+            #expect(await channels.figures.viewers == 4)
+        }
+    }
+
     /// Stores of earlier releases have names in several spellings.
     @Test func roomsWhoseNamesOnlyLookEqualAreListedSeparately() async throws {
         try await Self.run { channels, _ in
