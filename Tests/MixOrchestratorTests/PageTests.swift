@@ -112,6 +112,26 @@ import Testing
         }
     }
 
+    /// `scripts/pictures.py` takes each of its pages at the size of a desktop and of a phone; documents show them all.
+    @Test func thePicturesOfAllPagesAreInTheDocuments() throws {
+        let root = OpenAPIDocument.root
+        func text(_ path: String) throws -> String {
+            try String(contentsOf: root.appendingPathComponent(path), encoding: .utf8)
+        }
+        let pages = try text("scripts/pictures.py").matches(of: /\n    \("([a-z-]+)", f?"\//).map { String($0.1) }
+        #expect(pages.count >= 9 && pages.contains("watch") && pages.contains("console-editor"), "\(pages)")
+        let files = try FileManager.default.contentsOfDirectory(
+            atPath: root.appendingPathComponent("docs/pictures").path)
+        #expect(files.sorted() == pages.flatMap { ["\($0)-desktop.png", "\($0)-phone.png"] }.sorted())
+        let readme = try text("README.md")
+        let all = try ["docs/console.md", "docs/player.md", "docs/webrtc.md"].map(text).joined()
+        for file in files { #expect(all.contains("](pictures/\(file))"), "\(file)") }
+        for page in ["watch", "publish", "console-room", "console-editor"] {
+            #expect(readme.contains("](docs/pictures/\(page)-desktop.png)"), "\(page)")
+            #expect(readme.contains("](docs/pictures/\(page)-phone.png)"), "\(page)")
+        }
+    }
+
     @Test func everyFileOfThePagesIsInTheBinary() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()

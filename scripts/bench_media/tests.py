@@ -1,11 +1,15 @@
 """Tests of what judges: a lost, repeated or late frame must be found. `PYTHONPATH=scripts python3 -m bench_media.tests`"""
 import http.server
+import importlib.util
+import pathlib
 import random
+import tempfile
 import threading
 import unittest
 import urllib.request
+from xml.etree import ElementTree
 
-from . import lateness, marks, report, rtmp, strangers
+from . import lateness, marks, plot, report, rtmp, strangers
 from .canvas import Canvas, Pane
 from .cases import density, glass
 from .frames import copied, paced, quantile
@@ -264,6 +268,33 @@ class Lateness(unittest.TestCase):
     def test_connections_of_a_seed(self):
         first, second = ([strangers.crafted(random.Random(seed)) for seed in range(20)] for _ in range(2))
         self.assertEqual(first, second)
+
+
+class Plots(unittest.TestCase):
+    """The plots that `make bench` writes beside its figures (scripts/bench-plot.py)."""
+    script = pathlib.Path(__file__).resolve().parent.parent / "bench-plot.py"
+    lines = ("plan of nine                  1200 ns (1500) per plan\n", "plan of nine       900 ns (950) per plan, 12 MB/s\n",
+             "durable events: 900/s, p50 1.25 ms, p99 7.5 ms, p99.9 9.00 ms, longest 11 ms\n",
+             "  8 destinations: relay 2.50 %, nginx-rtmp 1.25 % of a core\n", "memory: 40 MiB\n")
+
+    def test_every_kind_of_figure_is_found(self):
+        spec = importlib.util.spec_from_file_location("bench_plot", self.script)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        found = module.figures(self.lines)
+        self.assertEqual({kind: {name: (of["median"], of["max"]) for name, of in names.items()} for kind, names in found.items()}, {
+            "ns": {"plan of nine, plan": (1200, 1500), "plan of nine, plan (2)": (900, 950)},
+            "latency": {"durable events": (1.25, 7.5)},
+            "cpu": {"8 destinations, relay": (2.5, 2.5), "8 destinations, nginx-rtmp": (1.25, 1.25)}})
+        self.assertEqual(set(found), set(module.KINDS))
+
+    def test_a_plot_is_a_drawing(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = pathlib.Path(directory) / "pure-ns.svg"
+            summary = {"a < b": {"min": 2.0, "median": 2.0, "max": 300.0}, "c": {"min": 1.0, "median": 1.0, "max": 1.0}}
+            plot.write(path, "pure", summary, reference=None, logarithmic=True)
+            texts = [element.text for element in ElementTree.parse(path).iter() if element.tag.endswith("text")]
+            self.assertLessEqual({"pure", "a < b", "c"}, set(texts))
 
 
 class Medians(unittest.TestCase):
