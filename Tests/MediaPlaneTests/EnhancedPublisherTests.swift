@@ -76,6 +76,7 @@ import Testing
         #expect(rig.segments.last?.configuration == video.configuration && rig.status?.sources.first?.transcoded == nil)
         let sent = Set(video.frames.map(\.payload))
         #expect(pictures().allSatisfy { sent.contains($0.payload) }, "copied as they came")
+        #expect(rig.layouts.last?.notAlone == ["host"], "viewers over WebRTC are sent H.264 only")
         try await rig.stop()
     }
 }

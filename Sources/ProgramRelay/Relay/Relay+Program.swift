@@ -67,9 +67,21 @@ extension Relay {
     /// be on air, until they are removed.
     func notePeople(of plan: ProgramPlan) {
         let planned = plan.sources.map { source in
-            (source.id, SEILayout.Person(name: source.name, isPlayable: PlayOrigin.plays(source.url)))
+            (source.id, SEILayout.Person(name: source.name, isPlayable: isPlayable(source)))
         }
         people = people.filter { sources[$0.key] != nil }.merging(planned) { $1 }
+    }
+
+    /// Records that a source's pictures may have another codec now.
+    func notePictures(of id: SourceID, _ source: PulledSource) {
+        people[id]?.isPlayable = isPlayable(source.planned)
+    }
+
+    /// Returns whether the service can play the source's stream alone, over WebRTC: viewers are sent H.264 only, as the
+    /// sender has encoded it. Pictures of any other codec depend on what the program carries.
+    private func isPlayable(_ source: PlannedSource) -> Bool {
+        guard PlayOrigin.plays(source.url) else { return false }
+        return sources[source.id].map { $0.planned.url != source.url || !$0.dependsOnCarriedCodecs } ?? true
     }
 
     /// The picture on air.

@@ -182,7 +182,10 @@ extension Relay {
             quarantine.delivered(source.quarantineID, isConfigured: true, now: arrival)
             pullRecord.write(quarantine.records)
             // A layout may depend on the pictures' aspect ratio.
-            if configuration.track == .video { reportStatus() }
+            if configuration.track == .video {
+                reportStatus()
+                notePictures(of: id, source)
+            }
             perform(splicer.configure(feed, configuration))
             for slot in mixers { slot.configure(id, configuration) }
         case .moved(let amount):
