@@ -280,6 +280,8 @@ if [[ ${KEEP:-} == 1 ]]; then
 Still running until Ctrl-C:
     play        $cdn
                 $api/live/$room.flv
+    watch       $api/watch/$room
+    steer       $api/console
     task        curl $api/v1/tasks/auto-$room
 TEXT
     if [[ $cdn_kind == nginx ]]; then
