@@ -54,6 +54,7 @@ extension ConfigurationTests {
             ).webrtc)
         #expect(closed.viewerLimits.apps == ["shop", "zoo"] && closed.viewerLimits.perApp == 1)
         #expect(closed.warnings.first?.hasPrefix("webrtc.maxViewers: 1 places for 2 apps") == true)
+        #expect(closed.rules.limits == WebRTCLimits(apps: ["shop", "zoo"]))
         for wrong in ["maxViewersPerApp: 0", "maxPullsPerApp: 0", "maxPullsPerApp: many"] {
             #expect(throws: StartupError.self, "\(wrong)") { try configuration(Self.webrtc("whep: on, \(wrong)")) }
         }

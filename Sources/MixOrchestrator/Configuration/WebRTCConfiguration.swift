@@ -46,12 +46,16 @@ struct WebRTCConfiguration: Sendable {
         rules.limits.all = try values.integer("webrtc.maxPublishers", in: places) ?? rules.limits.all
         rules.limits.perApp = try values.integer("webrtc.maxPublishersPerApp", in: places) ?? rules.limits.all
         rules.limits.perAddress = try values.integer("webrtc.maxPublishersPerAddress", in: places) ?? rules.limits.all
+        rules.limits.apps = apps.sharers
         viewerLimits = try Self.viewerLimits(values, apps: apps.sharers)
         warnings = holder.warnings
-        if takesViewers, viewerLimits.shares.kept == 0 {
+        for (isOn, key, limit) in [
+            (takesPublishers, "webrtc.maxPublishers", rules.limits.all),
+            (takesViewers, "webrtc.maxViewers", viewerLimits.all),
+        ] where isOn && AppShares(places: limit, apps: apps.sharers).kept == 0 {
             warnings.append(
-                "webrtc.maxViewers: \(viewerLimits.all) places for \(apps.sharers.count) apps, so viewers of one app "
-                    + "may take all of them: raise it to at least \(apps.sharers.count)")
+                "\(key): \(limit) places for \(apps.sharers.count) apps, so one app may take all of them: raise it to "
+                    + "at least \(apps.sharers.count)")
         }
         let origins = values.list("webrtc.cors")
         if !origins.isEmpty { self.origins = try PlaybackOrigins(origins, setting: "webrtc.cors") }

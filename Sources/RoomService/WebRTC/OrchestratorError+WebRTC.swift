@@ -38,6 +38,18 @@ extension OrchestratorError {
             detail: "the limit is \(limit), \(setting)", retryAfter: 10)
     }
 
+    /// The free places are kept for other apps.
+    ///
+    /// - Parameters:
+    ///   - all: Number of all places.
+    ///   - own: Number of places that the app has.
+    static func placesOfPublishersAreKept(of all: Int, from app: AppID, _ own: Int) -> OrchestratorError {
+        OrchestratorError(
+            .unavailable, "webrtc-full", "There are too many publishers over WebRTC",
+            detail: "the app \(app) has \(own) of the \(all) places, and the free ones are kept for other apps: "
+                + "end sessions, or raise webrtc.maxPublishers", retryAfter: 10)
+    }
+
     // MARK: - ICE
 
     static func outdatedICE(_ tag: WebRTCTag) -> OrchestratorError {

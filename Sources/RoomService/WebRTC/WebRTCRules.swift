@@ -85,10 +85,13 @@ package struct WebRTCLimits: Hashable, Sendable {
     package var perApp: Int
     /// Maximum number from one address, which may be a proxy's.
     package var perAddress: Int
+    /// The apps for which places of `all` are kept (`AppShares`).
+    package var apps: Set<AppID>
 
-    package init(all: Int = 64, perApp: Int = 64, perAddress: Int = 64) {
+    package init(all: Int = 64, perApp: Int = 64, perAddress: Int = 64, apps: Set<AppID> = [.standard]) {
         self.all = all
         self.perApp = perApp
         self.perAddress = perAddress
+        self.apps = apps
     }
 }

@@ -221,6 +221,10 @@ package final class WebRTCSupervisor: Service {
             if sessions.count(where: { $0.address == session.address }) >= limits.perAddress {
                 return .tooManyPublishers("from this address", limits.perAddress, "webrtc.maxPublishersPerAddress")
             }
+            let taken = Dictionary(sessions.map { ($0.names.room.app, 1) }, uniquingKeysWith: +)
+            guard AppShares(places: limits.all, apps: limits.apps).hasPlace(for: app, taken: taken) else {
+                return .placesOfPublishersAreKept(of: limits.all, from: app, taken[app] ?? 0)
+            }
             state.sessions[session.id] = session
             return nil
         }

@@ -228,6 +228,22 @@ import Testing
         }
     }
 
+    /// Half of the places are kept, the same number for each app.
+    @Test func anAppLeavesOthersTheirPlaces() async throws {
+        try await withWHIP(["apps.0.id": ["shop"], "webrtc.maxPublishers": ["3"]]) { bench in
+            func call(_ uri: String) async throws -> Answer {
+                try await bench.call(.post, uri, ScriptedWHIPWorker.offer(), headers: Self.sdp)
+            }
+            for user in ["alice", "bob"] { #expect(try await call("/whip/show/\(user)").status == 201) }
+            let third = try await call("/whip/show/carol")
+            #expect(third.status == 503 && third.headers[.retryAfter] == "10", "\(third.text)")
+            let words = try #require(try third.value("detail"))
+            #expect(words.hasPrefix("the app default has 2 of the 3 places"), "\(words)")
+            #expect(words.hasSuffix("raise webrtc.maxPublishers"), "\(words)")
+            #expect(try await call("/whip/shop/show/carol").status == 201)
+        }
+    }
+
     /// With the real ingest, and a real publisher at the URL that a worker gets.
     @Test func whatAWorkerPublishesIsInTheRoom() async throws {
         let reserved = try ReservedPort()
