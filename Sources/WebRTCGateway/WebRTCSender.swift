@@ -111,7 +111,7 @@ package final class WebRTCSender: @unchecked Sendable {
 
     package func accept(_ answer: String) {
         // Answers are read like offers. `webrtcbin` says what is wrong with one that cannot be read.
-        peer?.accept((try? WebRTCOffer(answer))?.completed(answer) ?? answer)
+        peer?.accept((try? WebRTCOffer(answer))?.completed(answer, isAnswer: true) ?? answer)
     }
 
     /// Adds candidates of the peer. Those beyond the limit are ignored.

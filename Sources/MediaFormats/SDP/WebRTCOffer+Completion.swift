@@ -6,8 +6,11 @@ extension WebRTCOffer {
     /// port 0 with `a=bundle-only` (RFC 8829 §5.2.1, RFC 9143 §7.1.3). `webrtcbin` 1.22 refuses media without
     /// `a=setup` of their own, or with ICE credentials unlike those of the bundle, and skips media with port 0.
     ///
-    /// - Parameter text: The text that this offer was read from.
-    public func completed(_ text: String) -> String {
+    /// - Parameters:
+    ///   - text: The text that this offer was read from.
+    ///   - isAnswer: Whether the text is an answer, which is read like an offer. Its sender cannot leave open which side
+    ///     begins DTLS: without `a=setup`, the other side does (RFC 4145 §4.1).
+    public func completed(_ text: String, isAnswer: Bool = false) -> String {
         let lines = text.utf8.split { $0 == 0x0A || $0 == 0x0D }.map { String(Substring($0)) }
         let begins = lines.indices.filter { lines[$0].hasPrefix("m=") }
         guard let first = begins.first, begins.count == sections.count else { return text }
@@ -22,7 +25,8 @@ extension WebRTCOffer {
         var completed = Array(session)
         for (section, block) in zip(sections, blocks) {
             let (user, password) = (section.credentials.name, section.credentials.password)
-            let transport = [("ice-ufrag", user), ("ice-pwd", password), ("setup", section.setup)]
+            let setup = isAnswer && section.setup == "actpass" ? "passive" : section.setup
+            let transport = [("ice-ufrag", user), ("ice-pwd", password), ("setup", setup)]
             var added = transport.filter { !has($0.0, in: block) }.map { "a=\($0.0):\($0.1)" }
             if !has("fingerprint", in: session), !has("fingerprint", in: block) { added += fingerprints }
             let needsMux = section.multiplexesRTCP && section.kind != .application

@@ -59,6 +59,15 @@ struct WebRTCOfferCompletionTests {
         #expect(blocks.dropFirst().allSatisfy { $0.contains("a=setup:passive") && $0.contains("a=ice-ufrag:kQ7s") })
     }
 
+    /// An offer leaves open which side begins DTLS; an answer that says nothing leaves it to the other side.
+    @Test func theDefaultOfSetupIsThatOfTheDescription() throws {
+        let text = Offers.obs.replacing("a=setup:actpass\n", with: "")
+        for (isAnswer, setup) in [(false, "actpass"), (true, "passive")] {
+            let blocks = Self.blocks(try WebRTCOffer(text).completed(text, isAnswer: isAnswer))
+            #expect(blocks.dropFirst().allSatisfy { $0.contains("a=setup:\(setup)") }, "\(blocks)")
+        }
+    }
+
     @Test func whatIsRefusedStaysRefused() throws {
         let text = Offers.obs.replacing("m=audio 50102", with: "m=audio 0")
         let completed = try WebRTCOffer(text).completed(text)
