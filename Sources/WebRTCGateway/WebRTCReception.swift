@@ -40,7 +40,8 @@ enum WebRTCReception {
         ! appsink name=\(pictures) sync=false async=false max-buffers=64
         rtpopusdepay name=audio ! opusdec plc=true use-inband-fec=true ! audioconvert ! audioresample \
         ! audio/x-raw,rate=48000,channels=2 ! audiorate tolerance=10000000 skip-to-first=true \
-        ! avenc_aac bitrate=\(audioBitRate) ! audio/mpeg,mpegversion=4,stream-format=raw \
+        ! \(AACEncoder.element(sampleRate: 48_000, channels: 2, bitrate: audioBitRate)) \
+        ! audio/mpeg,mpegversion=4,stream-format=raw \
         ! appsink name=\(sound) sync=false async=false max-buffers=64
         """
 
