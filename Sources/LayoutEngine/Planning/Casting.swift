@@ -64,7 +64,7 @@ struct Casting {
         sources = taken
         return stage.pane(
             source: source, user: user, name: stage.names[user] ?? user, isLive: false, isMuted: false, in: rectangle,
-            z: template.z,
+            z: template.z, fit: style.fit,
             // No stream was ever shown here, so there is no last picture.
             fallback: style.fallback.absent == .lastFrame ? .card : style.fallback.absent, style)
     }

@@ -48,17 +48,19 @@ public enum LayoutEngine {
 
     private static func arrangement(of template: LayoutTemplate, for roster: Roster, on canvas: Canvas) -> Arrangement {
         var situations: [Situation?] = [nil, nil]
-        func situation(_ settings: ArrangementSettings) -> Situation {
-            let index = settings.omitsAudioOnly ? 1 : 0
+        func situation(omittingAudioOnly: Bool) -> Situation {
+            let index = omittingAudioOnly ? 1 : 0
             if let known = situations[index] { return known }
-            let situation = roster.situation(on: canvas, omittingAudioOnly: settings.omitsAudioOnly)
+            let situation = roster.situation(on: canvas, omittingAudioOnly: omittingAudioOnly)
             situations[index] = situation
             return situation
         }
-        if let first = template.arrangements.first(where: { $0.when.holds(in: situation($0.settings)) }) {
-            return first
+        let first = template.arrangements.first {
+            $0.when.holds(in: situation(omittingAudioOnly: $0.settings.omitsAudioOnly))
         }
-        var automatic = LayoutTemplate.automaticArrangement(people: situation(template.settings).people)
+        if let first { return first }
+        var automatic = LayoutTemplate.automaticArrangement(
+            people: situation(omittingAudioOnly: template.settings.omitsAudioOnly).people)
         automatic.settings = template.settings
         return automatic
     }

@@ -59,7 +59,9 @@ extension OverlayTemplate {
 extension [OverlayTemplate] {
     /// The overlays of a scene: by `z`, and those of equal `z` in the order of the list.
     var fromBackToFront: [OverlayTemplate] {
-        prefix(LayoutLimits.mostOverlays).enumerated()
+        // Most layouts have none or one, and plans are frequent.
+        guard count > 1 else { return self }
+        return prefix(LayoutLimits.mostOverlays).enumerated()
             .sorted { ($0.element.z, $0.offset) < ($1.element.z, $1.offset) }.map(\.element)
     }
 }

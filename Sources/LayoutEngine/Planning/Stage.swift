@@ -49,17 +49,18 @@ struct Stage {
     }
 
     private func pane(_ person: LayoutParticipant, in rectangle: Rectangle, z: Int, _ style: PaneStyle) -> Pane {
-        var style = style
-        if person.kind == .screen, let fit = style.screenFit { style.fit = fit }
-        return pane(
+        // The style is passed on as it is: copying it for each pane would retain and release all of its texts.
+        pane(
             source: person.source, user: person.user, name: person.name ?? names[person.user] ?? person.user,
             isLive: person.hasVideo, isMuted: !person.hasAudio && person.kind != .screen, in: rectangle, z: z,
+            fit: person.kind == .screen ? style.screenFit ?? style.fit : style.fit,
             fallback: person.hasVideo ? style.fallback.stalled : style.fallback.cameraOff, style)
     }
 
+    /// Returns the pane of a stream. `fit` and `fallback` override those of the style.
     func pane(
         source: String, user: String, name: String, isLive: Bool, isMuted: Bool, in rectangle: Rectangle, z: Int,
-        fallback: Pane.Fallback, _ style: PaneStyle
+        fit: Pane.Fit, fallback: Pane.Fallback, _ style: PaneStyle
     ) -> Pane {
         func border(_ style: PaneStyle.BorderStyle) -> Pane.Border? {
             Pane.Border(width: style.width.evenPixels(of: shorterSide), colour: style.colour, in: rectangle)
@@ -74,7 +75,7 @@ struct Stage {
             isWhole ? 0 : min(style.radius.evenPixels(of: shorterSide), min(rectangle.width, rectangle.height) / 2)
         return Pane(
             source: source, user: user, x: rectangle.x, y: rectangle.y, width: rectangle.width,
-            height: rectangle.height, z: z, fit: style.fit, align: style.align, opacity: style.opacity,
+            height: rectangle.height, z: z, fit: fit, align: style.align, opacity: style.opacity,
             border: style.border.flatMap(border), label: label.flatMap { $0.fits(in: rectangle) ? $0 : nil },
             isLive: isLive,
             fallback: fallback, card: Card(name: name, user: user, style: style.card == .flat ? nil : style.card),
@@ -82,7 +83,7 @@ struct Stage {
             dropAfter: style.fallback.dropAfter == Pane.usualDropAfter ? nil : style.fallback.dropAfter,
             radius: radius > 0 ? radius : nil, shadow: isWhole ? nil : style.shadow.map { $0.shadow(on: shorterSide) },
             speaking: isWhole ? nil : style.speaking.flatMap(border),
-            surround: style.fit == .contain ? style.surround.map { $0.surround(on: shorterSide) } : nil,
+            surround: fit == .contain ? style.surround.map { $0.surround(on: shorterSide) } : nil,
             reconnecting: style.fallback.reconnecting == Pane.usualReconnecting ? nil : style.fallback.reconnecting)
     }
 
