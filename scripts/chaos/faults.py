@@ -1,6 +1,7 @@
 """The faults: how each is done, in what state of the program, and what a viewer may notice."""
 import os
 import signal
+import sys
 import time
 from typing import Callable, NamedTuple
 
@@ -8,16 +9,24 @@ from bench_media.errors import Deadline
 from bench_media.waiting import wait_until
 
 from .judge import Limits
-from .world import ROOM
+from .world import CANVAS, ROOM
 
 GOP_MS = 2000
 # Time without a report after which a relay that does not run is killed (`SilenceWatch`).
 HANG_MS = 3000
 # Seconds for which a source is on probation after a relay's beginning (`SourceQuarantine`), and its successor's start.
 PROBATION = 13
+# Processes per core that never sleep, on a busy machine.
+LOAD = 4
+# ms, the distance between two pictures.
+_INTERVAL = 1000 / CANVAS.fps
 # Nothing may be missing, and the host's pane must not stand. The machine's own lateness is no freeze: a picture may be late
 # by this.
-_UNNOTICED = Limits(freeze=300, lost=0, reconnects=0, still=300)
+_UNNOTICED = Limits(freeze=300, lost=0, reconnects=0, still=300, audio=_INTERVAL)
+# Two pictures may be missing in a row, and the sound stays beside them. Timestamps are whole milliseconds.
+_BUSY = Limits(freeze=300, reconnects=0, audio=_INTERVAL, step=3 * _INTERVAL + 1)
+# The mix goes on where the host stopped, in picture and sound.
+_BRIDGED = Limits(freeze=300, reconnects=0, audio=300)
 
 
 class Fault(NamedTuple):
@@ -127,6 +136,21 @@ def _crafted(world):
     world.leave("eve")
 
 
+def _busy(world):
+    """Lets a guest come and go while processes that never sleep take every core."""
+    busy = [world.stage.processes.start("busy", [sys.executable, "-c", "while True: pass"])
+            for _ in range(LOAD * (os.cpu_count() or 1))]
+    try:
+        time.sleep(3)
+        user = world.random.choice(("bob", "carol"))
+        world.join(user)
+        time.sleep(world.random.uniform(4, 6))
+        world.leave(user)
+        time.sleep(4)
+    finally:
+        world.stage.processes.end(*busy)
+
+
 def _outage(world):
     world.door.close()
     time.sleep(world.random.uniform(1, 5))
@@ -149,13 +173,14 @@ ALL = (
     Fault("packager stopped", _pause("packager", (2, 4)), _UNNOTICED, None),
     Fault("rendition killed", _kill("rendition"), _UNNOTICED, None),
     Fault("rendition stopped", _pause("rendition", (2, 4)), _UNNOTICED, None),
-    Fault("orchestrator killed", _kill_service, Limits(lost=0, reconnects=0), None, 2),
-    Fault("orchestrator stopped", _pause_service, Limits(lost=0, reconnects=0), None),
-    Fault("host stalls, bypass", _stall("alice", (0.8, 2.5)), Limits(freeze=300, reconnects=0), False, 2),
-    Fault("host stalls, mix", _stall("alice", (0.8, 2.5)), Limits(freeze=300, reconnects=0), True),
+    Fault("orchestrator killed", _kill_service, _UNNOTICED, None, 2),
+    Fault("orchestrator stopped", _pause_service, _UNNOTICED, None),
+    Fault("host stalls, bypass", _stall("alice", (0.8, 2.5)), _BRIDGED, False, 2),
+    Fault("host stalls, mix", _stall("alice", (0.8, 2.5)), _BRIDGED, True),
     Fault("guest stalls", _stall(None, (0.8, 2.5)), _UNNOTICED, True),
     Fault("guest sends crafted packets", _crafted, _UNNOTICED, None, 2),
     Fault("other destination away", _outage, _UNNOTICED, None),
+    Fault("machine busy", _busy, _BUSY, False),
 )
 
 __all__ = ["ALL", "Fault", "ROOM"]

@@ -25,6 +25,8 @@ class Limits(NamedTuple):
     lost: int | None = None
     reconnects: int | None = None
     still: float | None = None
+    audio: float | None = None
+    step: float | None = None   # ms, of `Seen.jump`
     continues: bool = True      # timestamps never go back, and jump no further than the picture froze and a second
 
     def broken(self, seen):
@@ -38,6 +40,10 @@ class Limits(NamedTuple):
             words.append(f"{seen.reconnects} reconnects, limit {self.reconnects}")
         if self.still is not None and seen.still is not None and seen.still > self.still:
             words.append(f"the host's picture stood for {seen.still:.0f} ms, limit {self.still:.0f}")
+        if self.audio is not None and seen.audio > self.audio:
+            words.append(f"a hole of {seen.audio:.0f} ms in the sound, limit {self.audio:.0f}")
+        if self.step is not None and seen.jump > self.step:
+            words.append(f"pictures are {seen.jump:.0f} ms apart, limit {self.step:.0f}")
         if self.continues and seen.backward:
             words.append(f"{seen.backward} timestamps go back")
         if self.continues and seen.jump > seen.freeze + 1000:

@@ -70,7 +70,15 @@ class Judging(unittest.TestCase):
         self.assertEqual(len(Limits(freeze=500).broken(seen)), 1)
 
     def test_sound(self):
-        self.assertGreater(self.judge(pictures(range(0, 2001, 50)) + sound([0, 600, 621, 900, 921])).audio, 250)
+        seen = self.judge(pictures(range(0, 2001, 50)) + sound([0, 600, 621, 900, 921]))
+        self.assertGreater(seen.audio, 250)
+        self.assertEqual(len(Limits(freeze=300, audio=50).broken(seen)), 1)
+        self.assertEqual(Limits(freeze=300, audio=600).broken(seen), [])
+
+    def test_pictures_may_be_apart_by_so_much(self):
+        for step, words in ((150, []), (151, ["pictures are 151 ms apart, limit 150"])):
+            seen = self.judge(pictures([*range(0, 601, 50), *range(600 + step, 2001, 50)]))
+            self.assertEqual(Limits(step=150).broken(seen), words)
 
 
 class HostsPane(unittest.TestCase):
@@ -182,10 +190,22 @@ class Changes(unittest.TestCase):
         ended = [call.args[0] for call in world.stage.processes.end.call_args_list]
         self.assertEqual(ended, [first, refused, last])
 
+    def test_a_machine_is_busy_for_the_time_of_the_fault_only(self):
+        world = mock.Mock(random=random.Random(1))
+        started = world.stage.processes.start
+        started.side_effect = lambda *_: object()
+        world.leave.side_effect = faults.Deadline("the service does not answer")
+        with mock.patch("time.sleep"), mock.patch("os.cpu_count", return_value=2), \
+                self.assertRaises(faults.Deadline):
+            faults._busy(world)
+        self.assertEqual(started.call_count, 2 * faults.LOAD)
+        self.assertEqual(len(world.stage.processes.end.call_args.args), 2 * faults.LOAD)
+        self.assertEqual(world.join.call_args, world.leave.call_args)
+
     def test_every_fault_has_a_name_of_its_own(self):
         names = [fault.name for fault in faults.ALL]
         self.assertEqual(len(names), len(set(names)))
-        self.assertTrue({"relay stopped", "ingest killed"} <= set(names))
+        self.assertTrue({"relay stopped", "ingest killed", "machine busy"} <= set(names))
 
 
 if __name__ == "__main__":
