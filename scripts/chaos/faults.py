@@ -173,6 +173,8 @@ ALL = (
     Fault("packager stopped", _pause("packager", (2, 4)), _UNNOTICED, None),
     Fault("rendition killed", _kill("rendition"), _UNNOTICED, None),
     Fault("rendition stopped", _pause("rendition", (2, 4)), _UNNOTICED, None),
+    Fault("fork server killed", _kill("forkserver"), _UNNOTICED, None),
+    Fault("fork server stopped", _pause("forkserver", (2, 4)), _UNNOTICED, None),
     Fault("orchestrator killed", _kill_service, _UNNOTICED, None, 2),
     Fault("orchestrator stopped", _pause_service, _UNNOTICED, None),
     Fault("host stalls, bypass", _stall("alice", (0.8, 2.5)), _BRIDGED, False, 2),
