@@ -9,6 +9,7 @@ struct SeamDistribution {
     /// A table in Markdown: median, 99th percentile and greatest value of each measure, and the number of seams that
     /// have it.
     var table: String {
+        let clicks = seams.filter(\.judgesClick)
         let rows: [(name: String, values: [Double])] = [
             (
                 "picture gap beyond an interval, ms",
@@ -18,6 +19,8 @@ struct SeamDistribution {
             ("audio cadence, ms", seams.compactMap { $0.audioDeviationMs.map(abs) }),
             ("A/V shift, ms", seams.compactMap { $0.avShiftMs.map(abs) }),
             ("jump of the tone, degrees", seams.compactMap { $0.phaseJumpDegrees.map(abs) }),
+            ("click, dB", clicks.compactMap(\.clickLevel)),
+            ("click in the band above the tones, dB", clicks.compactMap(\.bandClickLevel)),
             ("colour, of 255", seams.compactMap(\.colourError)),
         ]
         let head = "| measure | seams | median | 99 % | greatest |\n|---|---|---|---|---|"
