@@ -9,7 +9,8 @@ import Testing
 @testable import ProgramRelay
 
 extension RealTime {
-    /// A guest with times that no encoder makes, in a relay with a real mixer, as seen by a viewer of the host's pane.
+    /// A participant with times that no encoder makes, in a relay with a real mixer: a guest, as seen by a viewer of
+    /// the host's pane, and a host.
     @Suite(.serialized, .timeLimit(.minutes(10))) struct CraftedGuestTests {
         enum Craft: String, CaseIterable, Sendable {
             /// Two pictures a second are to be shown 2.3 h after they are decoded.
@@ -76,6 +77,31 @@ extension RealTime {
             let oddities = zip(shown, shown.dropFirst()).map { $1 - $0 }.filter { $0 != 1 }
             print("\(craft): \(oddities.count) of \(shown.count) of the host's pictures are lost or repeated")
             #expect(oddities.count <= 3 && oddities.allSatisfy { 0...2 ~= $0 }, "\(shown)")
+        }
+
+        /// The host's offsets are crafted while the host is copied: a guest is mixed in all the same, and is copied
+        /// once the host has left.
+        @Test func aHostWithOffsetsOfHoursIsMixedAndLeft() async throws {
+            let rig = try await RelayRig()
+            rig.publish("alice", paced: try await Self.stream(.compositionOffset))
+            rig.publish("bob", try await Self.stream(loudness: 0))
+            let sources = [
+                PlannedSource(id: Self.alice, url: rig.url("alice")), PlannedSource(id: Self.bob, url: rig.url("bob")),
+            ]
+            try rig.apply(.bypass(Self.alice), Scene.columns([Self.alice]), [sources[0]])
+            try await rig.waitFor(.bypass)
+            // Four seconds, of which at least two have crafted pictures.
+            try await rig.untilMorePictures(80)
+            try rig.apply(.mix(host: Self.alice), Scene.columns([Self.alice, Self.bob]), sources)
+            try await rig.waitFor(.mix)
+            try await rig.untilMorePictures(40)
+            #expect(rig.connections(of: "alice") == 1, "\(rig.account)")
+            try rig.apply(.bypass(Self.bob), Scene.columns([Self.bob]), [sources[1]])
+            try await rig.waitFor(.bypass)
+            try await rig.untilMorePictures(20)
+            #expect(rig.status?.bypassSource == Self.bob, "\(rig.account)")
+            #expect(!rig.notes.contains { $0.hasPrefix("mixer-failed") }, "\(rig.notes)")
+            try await rig.stop()
         }
     }
 }
