@@ -7,7 +7,7 @@ public struct GStreamerError: Error, Hashable, Sendable, CustomStringConvertible
         case missingElement
         /// A pipeline description, caps or property text could not be understood.
         case syntax
-        /// There is no element, property or field of that name, or it is one of another type.
+        /// No element, property or field has that name, or it has another type.
         case notFound
         /// The pipeline refused to change its state.
         case stateChange

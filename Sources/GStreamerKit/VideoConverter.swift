@@ -13,9 +13,9 @@ public final class VideoConverter: Sendable {
     public enum Quality: Hashable, Sendable {
         /// Two pixels per direction: cheapest; shimmers when scaling down by more than two.
         case bilinear
-        /// As many pixels as the scale requires, with linear weights: clean in both directions, plain colours exact.
+        /// Linear weights over as many pixels as the scale requires: clean in both directions, plain colours exact.
         case linear
-        /// As many pixels as the scale requires, with cubic weights: sharpest; at some scales a few percent too bright
+        /// Cubic weights over as many pixels as the scale requires: sharpest; at some scales a few percent too bright
         /// or dark.
         case cubic
     }

@@ -38,7 +38,7 @@ public final class WebRTCPeer: Sendable {
         case otherCertificate
         /// Its certificate is too large to be compared: GStreamer gives at most about 2980 bytes of it.
         case largeCertificate
-        /// It has shown no certificate: it has resumed a DTLS session, or closed it before the handshake was complete.
+        /// No certificate was shown: the peer has resumed a DTLS session, or closed it before the handshake was complete.
         case noCertificate
     }
 

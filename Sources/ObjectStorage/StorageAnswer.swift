@@ -23,7 +23,7 @@ package struct StorageAnswer: Hashable, Sendable {
         case part(StoredPart)
         case aborted
         case found(StoredObject)
-        /// There is no object with this key.
+        /// No object has this key.
         case missing
     }
 

@@ -2,7 +2,7 @@ import Foundation
 import Logging
 import MixModel
 
-/// What all starts of a page's browser share.
+/// The directory, the proxy and the other things that all starts of a page's browser share.
 struct PageSurroundings: Sendable {
     let directory: PageDirectory
     let proxy: FilteringProxy

@@ -8,7 +8,7 @@ package struct ConnectionFault: Error, Hashable, Sendable {
         case unresolvable
         /// No process listens at the address.
         case refused
-        /// There is no route to the address.
+        /// No route leads to the address.
         case unreachable
         case timedOut
         /// The connection was made and then failed.

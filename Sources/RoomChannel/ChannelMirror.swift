@@ -9,7 +9,7 @@ public struct ChannelMirror: Sendable {
     public enum Step: Hashable, Sendable {
         /// The node that has the room is being looked for.
         case seeking
-        /// That node was asked for news.
+        /// The node was asked for news and has not answered yet.
         case asking
         /// No node has the room, or the node does not answer: the next attempt follows after a pause.
         case resting
@@ -22,9 +22,9 @@ public struct ChannelMirror: Sendable {
         case home(ChannelSnapshot)
         /// Another node has the room.
         case elsewhere
-        /// There is no such room.
+        /// No node has the room, because it does not exist.
         case gone
-        /// It is unknown which node has the room.
+        /// The node that has the room is unknown.
         case unknown
         /// The answer of the node that was asked.
         case answered(ChannelBulletin)

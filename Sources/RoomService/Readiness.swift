@@ -71,7 +71,7 @@ package final class Readiness: Service {
         ] + (uploads.map { [Check(name: "uploads", ok: true, detail: $0.problem)] } ?? [])
     }
 
-    /// What relays lack, in words; `nil` if they have everything, or that is not known yet.
+    /// The things that relays lack, in words; `nil` if they have everything, or that is not known yet.
     package var workerProblem: String? {
         state.withLock { $0.workerProblems }.flatMap { $0.isEmpty ? nil : $0.joined(separator: "; ") }
     }

@@ -149,7 +149,7 @@ struct StreamBook: Sendable {
         return [.refuse(connection: entry.connection, Self.status(entry.request, isName: isName, reason))]
     }
 
-    /// What a publisher is told whose place another one has taken.
+    /// The status for a publisher whose place another one has taken.
     private static let replaced = RTMPStatus.badName(IngestStream.takenOver)
 
     /// Ends a stream that another node's ingest has by now.

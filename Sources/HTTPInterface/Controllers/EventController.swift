@@ -192,7 +192,7 @@ package struct EventController: Sendable {
             // A node that was sent a share does not send shares itself.
             if let batch, !context.takesShare {
                 for node in others.values { counts.add(Counts(try await batch.send(to: node))) }
-                // A room that has left a node since it was found there is nobody's share.
+                // A room that has left a node since it was found there is in no share.
                 guard counts.total >= events.count else { throw EventBatch.incomplete }
             }
         }

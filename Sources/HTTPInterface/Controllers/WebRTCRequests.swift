@@ -12,7 +12,7 @@ struct WebRTCRequests: Sendable {
     let limits: RateLimits
     /// Web pages of other origins that may publish and watch.
     let origins: PlaybackOrigins
-    /// Which node has a session.
+    /// The nodes of sessions.
     let homes: SessionHomes
     /// Sessions that a client begins in a second: they cost the service a process, or at least a connection of many threads.
     private let starts = RateLimiter(rate: 5)

@@ -15,10 +15,10 @@ struct TaskView: Encodable {
     }
     /// The state of a mixer's twin.
     enum Twin: String, Encodable {
-        /// It can take over immediately.
+        /// The twin can take over immediately.
         case ready
         case starting
-        /// It does not run while the machine is overloaded.
+        /// The twin does not run while the machine is overloaded.
         case paused
     }
     struct Output: Encodable {

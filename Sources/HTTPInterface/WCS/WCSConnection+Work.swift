@@ -14,7 +14,7 @@ extension WCSConnection {
         var session: String?
         /// News from the door that arrived before the answer was passed on.
         var early: [WebRTCNews] = []
-        /// What the client has turned on or off and the room is not told yet.
+        /// Switches that the client has changed, and of which the room has not been told yet.
         var untold = Switches()
         /// Whether the room is being told.
         var isTelling = false

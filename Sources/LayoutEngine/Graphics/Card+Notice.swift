@@ -5,7 +5,7 @@ extension Card {
         public var text: String
         /// Height that the pane's label covers at the top of the card, in pixels of the card.
         public var top: Int
-        /// As `top`, at the bottom.
+        /// The same as `top`, for the bottom.
         public var bottom: Int
 
         public init(text: String, top: Int = 0, bottom: Int = 0) {

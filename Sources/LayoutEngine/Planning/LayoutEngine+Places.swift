@@ -43,7 +43,7 @@ extension LayoutEngine {
                     y: rectangle.y, width: rectangle.width, height: rectangle.height, z: place.z, fit: place.fit,
                     isLive: isLive, fallback: fallback,
                     card: Card(name: "", initials: "", colour: .black), matte: .black,
-                    // Whoever sets the places cannot set the text.
+                    // A request that sets the places cannot set the text.
                     reconnecting: ""))
         }
         let order = panes.indices.sorted { (panes[$0].z, $0) < (panes[$1].z, $1) }

@@ -1,5 +1,5 @@
 extension LayoutEngine {
-    /// Returns the scene of a room with nobody on air: the layout's message on the layout's background, or on that of the
+    /// Returns the scene of an empty room: the layout's message on the layout's background, or on that of the
     /// built-in layout if neither the layout nor the room has a background of its own. Without a layout, the message is that
     /// of the built-in one.
     public static func slate(_ template: LayoutTemplate? = nil, canvas room: Canvas) -> Scene {

@@ -15,7 +15,7 @@ public struct LayoutTemplate: Hashable, Sendable {
     /// Settings of the automatic arrangement. In a file they are also the defaults of `arrangements`; here each
     /// arrangement has complete settings.
     public var settings: ArrangementSettings
-    /// The message while nobody is on air.
+    /// The message while no participant is on air.
     public var slate: SlateTemplate
     /// The values that an operator may change, in the order of the file; `applying(_:)` changes them.
     public internal(set) var parameters: [LayoutParameter]
@@ -55,7 +55,7 @@ public struct LayoutTemplate: Hashable, Sendable {
     }
 
     /// Whether the room's background is shown in place of the template's. A room gets the built-in layout without asking, so
-    /// a colour that somebody has chosen stays. Black is the default, which nobody has chosen.
+    /// a colour that was chosen stays. Black is the default, and counts as not chosen.
     private func leavesBackground(of room: Canvas) -> Bool {
         room.background != .black && name == Self.automaticName
     }

@@ -1,4 +1,4 @@
-/// The message on the slate, which is shown while nobody is on air.
+/// The message on the slate, which is shown while no participant is on air.
 public struct SlateTemplate: Hashable, Sendable {
     /// The large line, at most 256 bytes; empty for none.
     public var title: String

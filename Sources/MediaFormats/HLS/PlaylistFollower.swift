@@ -9,7 +9,7 @@ public struct PlaylistFollower: Sendable {
         case load(after: Double)
         /// Fetch this segment. If it begins anew, a new reader is needed for the bytes of segments.
         case fetch(ReceivedSegment, beginsAnew: Bool)
-        /// There is no segment after the last one.
+        /// No segment follows the last one.
         case ended
     }
 

@@ -91,7 +91,7 @@ public struct IngestSettings: Hashable, Codable, Sendable {
 
 /// The settings of RTMPS.
 public struct IngestTLS: Hashable, Codable, Sendable {
-    /// As for RTMP.
+    /// The host and port to listen at, as for RTMP.
     public var host: String
     public var port: Int
     /// Paths of PEM files: the certificate with its chain, and the key.

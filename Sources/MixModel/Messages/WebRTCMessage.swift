@@ -46,8 +46,8 @@ public enum WebRTCReport: Hashable, Codable, Sendable {
     /// Sent every few seconds while media flow.
     case figures(WebRTCFigures)
 
-    /// How the reason of `ended` begins if the ingest refused the stream, or gave its place to another publisher; its words
-    /// follow. Services of earlier releases tell these ends from others by it.
+    /// The beginning of the reason of `ended` if the ingest refused the stream, or gave its place to another publisher.
+    /// The ingest's words follow. Services of earlier releases tell these ends from others by it.
     public static let notTaken = "the stream was not taken: "
 }
 

@@ -11,7 +11,7 @@ public struct ProgramSettings: Hashable, Codable, Sendable {
 
     /// The choice of who is on air, and how.
     public enum Composition: Hashable, Codable, Sendable {
-        /// By the participants in the room and the layout: one is copied, several are mixed.
+        /// The participants in the room, arranged by the layout: one is copied, several are mixed.
         case automatic
         /// Only this stream, whichever others are in the room. It is copied unless the policy forbids that; the slate
         /// is on air while it is not there. The room's layout and host have no effect.

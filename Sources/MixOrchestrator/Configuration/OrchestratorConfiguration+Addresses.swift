@@ -1,5 +1,5 @@
 extension OrchestratorConfiguration {
-    /// Where the service is reached, in sentences that it logs when it starts.
+    /// The addresses of the service, in sentences that it logs when it starts.
     ///
     /// Paths stand before the addresses: the log redacts the path of every URL, which may contain a stream key.
     var addresses: [String] {

@@ -10,7 +10,7 @@ package struct PullEnd: Error, Hashable, Sendable, CustomStringConvertible {
         case ended
         /// The publisher has left.
         case publisherLeft
-        /// There was a connection, but no video or audio.
+        /// The connection carried neither video nor audio.
         case noMedia
         /// The server refuses the connection, or does not have the stream.
         case refused

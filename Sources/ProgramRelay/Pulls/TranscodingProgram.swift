@@ -32,7 +32,7 @@ struct TranscodingProgram {
     /// Returns a time as GStreamer takes it, which has none before 0, in ns.
     ///
     /// A stream may begin shortly before 0. Times far below are those of a publisher whose first header has the time 0, and
-    /// whose frames have more than 2³¹ ms: they are moved by FLV's period, which nobody sees in the FLV that comes out.
+    /// whose frames have more than 2³¹ ms: they are moved by FLV's period, which leaves the resulting FLV unchanged.
     static func pipelineTime(_ time: MediaTime) -> UInt64 {
         let period = MediaTime.milliseconds(1 << 32)
         return UInt64(max(time < -TrackPipeline.jump ? time + period : time, .zero).nanoseconds)

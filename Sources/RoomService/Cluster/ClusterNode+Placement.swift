@@ -3,7 +3,7 @@ import Foundation
 import MixModel
 import TaskStore
 
-/// Which node takes a room.
+/// The choice of the node that takes a room.
 extension ClusterNode {
     /// Sets the load that the node announces to the others. Call before `run`.
     package func attach(_ load: MachineLoad) { self.load.withLock { $0 = load } }

@@ -76,7 +76,7 @@ extension ClusterNode {
 
     /// Returns the other node whose ingest is at this place; `nil` if none is at work there.
     func neighbour(withIngestAt place: String) async -> NodeProfile? {
-        // Whoever has just begun, or is gone, counts as such. Without the store, what is known counts.
+        // Reads the roster first, because nodes may have begun or ended since. Without the store, the known ones count.
         try? await readRoster()
         return others.first { $0.isAtWork && $0.profile?.ingest?.hasSameUTF8(as: place) ?? false }?.profile
     }

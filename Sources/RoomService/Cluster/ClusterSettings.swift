@@ -18,7 +18,7 @@ package struct ClusterSettings: Hashable, Sendable {
     package var ingest: IngestPlace?
     /// Address at which viewers reach this node alone, such as `https://a.mix.example`, without a slash at the end; `nil` = none.
     package var publicURL: String?
-    /// What happens to viewers over HTTP-FLV and HLS whose room is at another node.
+    /// The way in which viewers over HTTP-FLV and HLS get the program of a room at another node.
     package var viewers = Viewers.proxy
 
     /// Ways in which viewers get a program of another node.

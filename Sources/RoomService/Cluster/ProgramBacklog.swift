@@ -1,7 +1,7 @@
 import NIOCore
 import Synchronization
 
-/// What has come of a program from another node and waits for its reader. Thread-safe.
+/// The received part of a program of another node that waits for its reader. Thread-safe.
 ///
 /// A program may begin with a group of pictures that is larger than all that may wait: as long as the reader takes
 /// something, the other node waits.

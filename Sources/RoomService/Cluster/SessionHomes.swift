@@ -3,8 +3,8 @@ import MixModel
 import TaskStore
 import TextFormats
 
-/// Which node has a WebRTC session, as the session's address says: behind the identifier it has a mark of the node. Without a
-/// cluster all sessions are here, and addresses have no mark.
+/// The nodes of WebRTC sessions, read from the sessions' addresses, which have a mark of the node after the identifier.
+/// Without a cluster all sessions are here, and addresses have no mark.
 package struct SessionHomes: Sendable {
     private let node: ClusterNode?
 

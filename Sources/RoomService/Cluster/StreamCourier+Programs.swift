@@ -1,7 +1,7 @@
 import MixModel
 import TaskStore
 
-/// What all nodes together know of programs that are published into rooms.
+/// Questions to all nodes about programs that are published into rooms.
 extension StreamCourier {
     /// Longest answer that is read, in bytes: an ingest has at most 1024 streams.
     private static let longestAnswer = 4 << 20

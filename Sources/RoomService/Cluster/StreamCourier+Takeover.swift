@@ -3,17 +3,17 @@ import TaskStore
 
 /// Publishers of one stream at the ingests of several nodes.
 extension StreamCourier {
-    /// What a publisher who begins does about another one who is connected elsewhere.
+    /// The way in which a new publisher treats another one who is connected elsewhere.
     enum Courtesy: Hashable, Sendable {
-        /// It takes the other's place.
+        /// The new publisher takes the other's place.
         case none
-        /// It is refused; also while it is not known whether the other is connected.
+        /// The new publisher is refused, also while it is unknown whether the other is connected.
         case yields
-        /// It is refused only if the other's node says that they are connected.
+        /// The new publisher is refused only if the other's node says that the other is connected.
         case yieldsIfTold
     }
 
-    /// Times that a publisher asks about another one before it is refused. Each time it is someone else.
+    /// Times that a publisher asks about another one before it is refused. Each time it is another one.
     private static let mostQuestions = 4
 
     /// Stores the event of a publisher who begins.
@@ -37,7 +37,7 @@ extension StreamCourier {
         throw .publishedElsewhere
     }
 
-    /// Whether the publisher whose stream has this URL is connected. Nobody is at an ingest whose node is gone.
+    /// Returns whether the publisher whose stream has this URL is connected. An ingest whose node is gone has no publishers.
     private func isConnected(
         _ stream: String, at url: String, _ courtesy: Courtesy, _ cluster: ClusterAccess
     ) async throws(OrchestratorError) -> Bool {

@@ -1,6 +1,6 @@
 import MixModel
 
-/// What the ingest of one node tells another node, or asks it.
+/// A message or question of one node's ingest to another node.
 package enum StreamOrder: Hashable, Codable, Sendable {
     /// Stores an event, at the node that has the room. The end of a stream that the room has by now from somewhere else changes
     /// nothing.
@@ -73,7 +73,7 @@ package struct StreamAnswer: Hashable, Codable, Sendable {
     }
 }
 
-/// What a node knows of programs that are published into rooms.
+/// The programs that are published into rooms, as far as a node knows them.
 package struct StreamPrograms: Hashable, Codable, Sendable {
     /// Rooms whose programs the node sends to the path that was asked for.
     package var senders: [RoomID] = []

@@ -2,12 +2,12 @@ import EventSubscription
 import MixModel
 import TaskStore
 
-/// What the publisher of a stream says to its players, as nodes tell it each other.
+/// A message of a stream's publisher to its players, in the form in which nodes exchange it.
 package struct StreamSaying: Hashable, Codable, Sendable {
     private var room: RoomID
     private var user: UserID
     private var stream: StreamKind
-    /// What it is, such as `data`.
+    /// The kind of the message, such as `data`.
     package var type: String
     /// Further values as JSON text; `nil` if there are none.
     package var payload: String?
@@ -29,10 +29,11 @@ package struct StreamSaying: Hashable, Codable, Sendable {
     }
 }
 
-/// What publishers have said and other nodes have not been told yet. Pure.
+/// Messages of publishers that other nodes have not been told yet. Pure.
 ///
-/// A node is in it while someone tells it. Whatever is too much for a node is lost, as it is for a player who does not read:
-/// the oldest of the stream that has the most waiting, so that no publisher takes the places of others.
+/// A node has an entry while messages are sent to it. Messages beyond a node's limit are lost, as they are for a player who
+/// does not read: the oldest ones of the stream with the most waiting messages, so that no publisher takes the places of
+/// others.
 struct SayingQueues: Sendable {
     /// Largest number of sayings that wait for a node, which are told at once.
     static let most = 256
@@ -64,7 +65,7 @@ struct SayingQueues: Sendable {
     /// Number of nodes that are being told.
     var busy: Int { queues.count }
 
-    /// - Returns: The nodes that someone has to begin to tell: `take` until nothing is left.
+    /// - Returns: The nodes to which the caller has to begin to send: `take` until nothing is left.
     mutating func add(_ saying: StreamSaying, for nodes: [NodeID]) -> [NodeID] {
         guard saying.size <= Self.mostBytes else { return [] }
         return nodes.filter { node in

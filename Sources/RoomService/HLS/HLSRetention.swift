@@ -87,8 +87,8 @@ package struct HLSRetention: Service {
 
     private enum Fate {
         case stays
-        /// It has lost its packager. One that cannot be ended is removed if it has been kept for long enough and no packager has
-        /// the room.
+        /// The packager is lost. A session that cannot be ended is removed if it has been kept for long enough and no packager
+        /// has the room.
         case ends(isExpired: Bool)
         case isRemoved
     }

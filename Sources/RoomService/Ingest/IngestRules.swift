@@ -123,7 +123,7 @@ struct IngestStreamKey: Hashable, Sendable {
     /// Whether a publisher says that it is a worker of the service, as `publishingURL` has it.
     static func isWorkers(_ request: IngestRequest) -> Bool { request.application.startsInUTF8(with: publishing) }
 
-    /// What a request of such a worker is worth.
+    /// The proof in a request that such a worker makes.
     enum Publishing: Hashable, Sendable {
         /// The request comes from another publisher.
         case none

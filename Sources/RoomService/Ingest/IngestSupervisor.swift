@@ -22,7 +22,7 @@ package final class IngestSupervisor: Service {
         var hook: PublishHook?
         /// Addresses at which the hook's server may be: `callbacks.allow`.
         var callbacks: AllowList
-        /// Where the ingest reads programs of other nodes; `nil` = there are none.
+        /// The gateway from which the ingest reads programs of other nodes; `nil` = there are none.
         var programs: ProgramGateway?
         /// Whether the service runs an ingest. If not, an ingest of an earlier run is ended, and with it its streams.
         var isOn = true
@@ -72,7 +72,7 @@ package final class IngestSupervisor: Service {
     private let logger: Logger
     /// Whether the service is shutting down. If so, no further ingest is started.
     private let isStopping = Mutex(false)
-    /// What handles the reports, while it does.
+    /// The worker that handles the reports; `nil` while none does.
     private let worker = Mutex<IngestWorker?>(nil)
     private let inputs: AsyncStream<Input>
     private let input: AsyncStream<Input>.Continuation

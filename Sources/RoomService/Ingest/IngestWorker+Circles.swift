@@ -43,7 +43,7 @@ extension IngestWorker {
         return sender.flatMap { registry.room(of: $0) }.map { [$0] } ?? []
     }
 
-    /// As for `LocalStreams.origins`.
+    /// The origins of programs, as `LocalStreams.origins` has them.
     var programOrigins: [String: RoomID] {
         Dictionary(circles.origins.map { ($0.key.text, $0.value) }) { $1 }
     }

@@ -96,7 +96,7 @@ extension IngestWorker {
         send(.reconnect(reason: "this server is about to stop"))
     }
 
-    /// As for `LocalStreams.hasPublisher`.
+    /// Returns the same as `LocalStreams.hasPublisher`.
     func hasPublisher(of text: String) -> Bool? {
         guard configuration.isOn, let key = IngestStreamKey(text) else { return false }
         if desk.hasPublisher(key) || desk.isBeginning(key) { return true }

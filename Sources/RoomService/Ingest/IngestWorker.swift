@@ -38,7 +38,7 @@ actor IngestWorker {
     var isSynced = false
     /// Number of publishers that have been asked to reconnect and are still connected; `nil` = not known.
     var reconnecting: Int?
-    /// What other ingests are told with the next tick.
+    /// Messages for other ingests, sent with the next tick.
     var displaced: [Job] = []
     private var looks = StreamLooks()
     /// Sessions about which the hook is being asked.

@@ -1,7 +1,7 @@
 import EncodedMedia
 
-/// Decides when the room of each stream is looked at, because another node's ingest may have the stream by now. Whoever takes
-/// a stream over says so, but may not be heard. Pure.
+/// Decides when the room of each stream is looked at, because another node's ingest may have the stream by now. The node
+/// that takes a stream over says so, but its message may be lost. Pure.
 struct StreamLooks: Sendable {
     /// Time between two looks for one stream, in ns.
     static let interval: Int64 = 15_000_000_000

@@ -1,5 +1,5 @@
-/// How full this machine is, for each resource that can run out: the part that is in use or promised, 0 = none, 1 = all,
-/// more if tasks wait. Pure.
+/// The used or promised part of each of this machine's resources that can run out. 0 = none, 1 = all, more if tasks
+/// wait. Pure.
 package struct LoadRatios: Hashable, Sendable {
     /// Cores that tasks on air need at full quality, plus those that waiting tasks need; `nil` = no limit.
     package var cpu: Double?

@@ -7,7 +7,7 @@ import TextFormats
 /// A worker that ends without announcing it is replaced, after growing delays if replacing it does not help.
 struct PageSessionMachine: Sendable {
     enum Input: Hashable, Sendable {
-        /// There is a connection to the worker.
+        /// The worker is connected.
         case attached
         case report(PageReport)
         case detached

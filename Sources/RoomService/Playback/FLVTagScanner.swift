@@ -5,7 +5,7 @@ import NIOCore
 struct ViewedTag: Hashable, Sendable {
     enum Role: Hashable, Sendable {
         case metadata
-        /// Who is where in the picture (`FLVCue.layout`).
+        /// The places of participants in the picture (`FLVCue.layout`).
         case layout
         /// Sequence headers.
         case videoHeader, audioHeader

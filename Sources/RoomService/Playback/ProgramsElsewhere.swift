@@ -16,7 +16,7 @@ package protocol ProgramsElsewhere: Sendable {
         onBytes: (ByteBuffer) async throws -> Void
     ) async -> Bool
 
-    /// As above, for a task whose room this node has had.
+    /// Does the same for a task whose room this node has had.
     func view(
         _ task: TaskID, onBegin: @Sendable () async throws -> Void, onBytes: (ByteBuffer) async throws -> Void
     ) async -> Bool

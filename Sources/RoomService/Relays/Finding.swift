@@ -2,7 +2,7 @@
 package struct Finding: Hashable, Sendable {
     package enum Verdict: String, Hashable, Sendable {
         case good = "ok  "
-        /// It works, but may not be what the operator expects.
+        /// The checked thing works, but may not be what the operator expects.
         case note = "note"
         case bad = "FAIL"
     }

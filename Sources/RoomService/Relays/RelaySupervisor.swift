@@ -159,7 +159,7 @@ actor RelaySupervisor {
     }
 
     /// Returns when an abandoned relay has ended, at most `collectLimit` later. Its session is cancelled and does not wait
-    /// for it, and the system keeps a child process that nobody has waited for.
+    /// for it, and the system keeps an ended child process until its parent has waited for it.
     func collect() async {
         let limit = ContinuousClock.now + Self.collectLimit
         while let process, process.exitDescription() == nil, ContinuousClock.now < limit {

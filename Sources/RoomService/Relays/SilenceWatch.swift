@@ -6,7 +6,7 @@
 struct SilenceWatch: Sendable {
     /// The reason why a worker counts as hung.
     enum Fault: Hashable, Sendable {
-        /// It has not run between two checks.
+        /// The worker has not run between two checks.
         case stopped
         /// Nothing has arrived for too long, whatever its process does.
         case silent

@@ -93,12 +93,12 @@ package struct SettingsOutcome: Hashable, Sendable {
 /// One change in a room owner's mailbox.
 enum RoomMessage: Sendable {
     case event(RoomEvent, receivedAt: Int64, Reply<EventReceipt>)
-    /// As `event`, of a stream at an ingest. The path is that of the stream's URL.
+    /// An `event` of a stream at an ingest. The path is that of the stream's URL.
     indirect case stream(RoomEvent, path: String, StreamTurn, receivedAt: Int64, Reply<StreamReceipt>)
     case make(NewTask, receivedAt: Int64, Reply<TaskCreation>)
     case settings(SettingsChange, receivedAt: Int64, Reply<SettingsOutcome>)
     case delete(receivedAt: Int64, Reply<Void>)
-    /// As `delete`, but only if the room is empty and has no settings.
+    /// A `delete` that has an effect only if the room is empty and has no settings.
     case forget(receivedAt: Int64, Reply<Bool>)
     case control(UserID, ParticipantControlChange, receivedAt: Int64, Reply<Void>)
     case stopTask(TaskID, receivedAt: Int64, Reply<Bool>)

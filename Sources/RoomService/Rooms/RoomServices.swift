@@ -44,7 +44,7 @@ package final class RoomServices: Sendable {
     let pageNews = RoomNews()
     /// Rooms with streams of other servers that viewers play over WebRTC.
     let viewerNews = RoomNews()
-    /// Why the pages of `pageNews` are not on air.
+    /// The reasons why the pages of `pageNews` are not on air.
     package let pageFaults = PageFaults()
     package let numbers = NumberSource()
     package let taskIndex = TaskIndex()

@@ -36,11 +36,11 @@ package struct IngestStreamURL: Hashable, Sendable {
     }
 }
 
-/// What an event of a stream at an ingest finds in its room. Pure.
+/// The state of a room's stream when an event of it comes from an ingest. Pure.
 enum StreamMeeting: Hashable, Sendable {
     case free
-    /// It is the end of a stream that the room has by now from somewhere else: a publisher who lost one ingest may be at
-    /// another before the first has given him up.
+    /// The event is the end of a stream that the room has by now from another ingest: a publisher who lost one ingest
+    /// may be at another before the first has given up the connection.
     case over
     /// Another ingest has the stream.
     case other(StreamHolder)
@@ -73,11 +73,11 @@ package struct StreamHolder: Hashable, Codable, Sendable {
     var event: String?
 }
 
-/// What a publisher does about one of the same stream at another ingest. Pure.
+/// The way in which a publisher treats another one of the same stream at another ingest. Pure.
 package enum StreamTurn: Hashable, Codable, Sendable {
-    /// It takes the other's place.
+    /// The publisher takes the other's place.
     case takes
-    /// It begins only if there is no other, or if the other is this one, whose publisher is gone.
+    /// The publisher begins only if there is no other, or if the other is this one, whose publisher is gone.
     case yields(except: StreamHolder?)
 
     /// Whether it takes the place of another one.
@@ -89,7 +89,7 @@ package enum StreamTurn: Hashable, Codable, Sendable {
     }
 }
 
-/// What came of an event of a stream at an ingest.
+/// The result of an event of a stream at an ingest.
 struct StreamReceipt: Hashable, Sendable {
     /// `nil` = it was not stored, because another ingest has the stream.
     var outcome: EventOutcome?

@@ -6,7 +6,7 @@ import TextFormats
 /// of a monotonic clock.
 struct PlayMachine: Sendable {
     enum Input: Hashable, Sendable {
-        /// There is a connection to the worker.
+        /// The worker is connected.
         case attached
         case report(PlayReport)
         /// The connection has ended; another one may follow.

@@ -17,11 +17,11 @@ package struct TurnServers: Hashable, Sendable {
             self.place = place
         }
 
-        /// As clients are told it (RFC 7065 §3.1).
+        /// The URL that clients receive (RFC 7065 §3.1).
         var url: String { "\(isSecured ? "turns" : "turn"):\(place)" }
     }
 
-    /// What opens the servers.
+    /// The credentials with which clients may use the servers.
     package enum Access: Hashable, Sendable {
         /// One name and password for everyone.
         case password(user: String, password: String)

@@ -25,7 +25,7 @@ package struct WebRTCRules: Sendable {
         case all
     }
 
-    /// Where the service is reached, without the TURN servers.
+    /// The addresses and ports of the service, without the TURN servers.
     package var network: WebRTCNetwork
     package var privateAddresses = PrivateAddresses.local
     package var turn: TurnServers?

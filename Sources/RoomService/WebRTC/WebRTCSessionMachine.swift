@@ -5,7 +5,7 @@ import TextFormats
 /// One publisher's session, from its offer to its end. Pure: times are arguments, in ns of a monotonic clock.
 struct WebRTCSessionMachine: Sendable {
     enum Input: Hashable, Sendable {
-        /// There is a connection to the worker.
+        /// The worker is connected.
         case attached
         case report(WebRTCReport)
         /// The connection has ended; another one may follow.

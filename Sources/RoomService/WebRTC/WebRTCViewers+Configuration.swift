@@ -8,7 +8,7 @@ extension WebRTCViewers {
         /// The ingest from which participants' streams come, and its secret; `nil` = no ingest, so no participant is
         /// played.
         var ingest: (rules: IngestRules, secret: String)?
-        /// Where workers read programs of other nodes; `nil` = there are none.
+        /// The gateway from which workers read programs of other nodes; `nil` = there are none.
         var programs: ProgramGateway?
         /// Whether workers stay when the service is shut down.
         var isKept: Bool

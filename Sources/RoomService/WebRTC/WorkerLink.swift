@@ -12,7 +12,7 @@ import TextFormats
 /// Both sides send one JSON object per line.
 final class WorkerLink<Command: Encodable & Sendable, Report: Decodable & Sendable>: Sendable {
     enum Event: Sendable {
-        /// There is a connection: `send` reaches the worker.
+        /// The worker is connected: `send` reaches it.
         case attached
         case report(Report)
         /// The connection has ended; another one may follow.

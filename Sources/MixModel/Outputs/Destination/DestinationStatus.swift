@@ -57,7 +57,7 @@ public struct OutputErrorCode: RawRepresentable, Hashable, Codable, Sendable, Cu
     public static let unresolvable = OutputErrorCode(rawValue: "unresolvable")
     /// No server listens at the address.
     public static let connectionRefused = OutputErrorCode(rawValue: "connection_refused")
-    /// There is no route to the address.
+    /// No route leads to the address.
     public static let unreachable = OutputErrorCode(rawValue: "unreachable")
     /// The server does not answer.
     public static let timeout = OutputErrorCode(rawValue: "timeout")

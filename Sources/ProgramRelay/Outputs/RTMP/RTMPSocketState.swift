@@ -258,7 +258,7 @@ final class RTMPSocketState: Sendable {
     }
 
     private func prepare(_ request: ReconnectRequest, _ state: inout State) -> [ReconnectOutcome] {
-        // Nobody would end a session that is created after `stop()`.
+        // Nothing would end a session that is created after `stop()`.
         guard state.session != nil else { return [] }
         state.request = request
         do throws(RTMPAddress.Refusal) {

@@ -14,7 +14,7 @@ struct ReadingWatch: Sendable {
     private var last: (taken: Int64, at: Int64) = (0, 0)
     /// Longest distance between two acknowledgements, in bytes and in ns.
     private var longest: (bytes: Int64, time: Int64) = (0, 0)
-    /// What the last check saw.
+    /// The values at the last check.
     private var checked: (taken: Int64, at: Int64) = (0, 0)
 
     /// Records an acknowledgement. Its number is ignored, because some servers do not count according to the

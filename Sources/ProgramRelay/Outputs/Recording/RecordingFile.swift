@@ -46,7 +46,7 @@ final class RecordingFile {
     private init(path: String, descriptor: Int32) {
         self.path = path
         self.descriptor = descriptor
-        // Whoever lists recordings takes the lock for a moment, to see whether the file is being written.
+        // A listing of recordings takes the lock for a moment, to see whether the file is being written.
         var isLocked = false
         for attempt in 0..<20 where !isLocked {
             if attempt > 0 { usleep(2_000) }
