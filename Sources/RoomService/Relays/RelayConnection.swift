@@ -3,6 +3,7 @@ import MixModel
 import NIOCore
 import NIOPosix
 import ServiceLifecycle
+import TextFormats
 
 /// One connection to a relay's unix socket.
 struct RelayConnection: Sendable {
@@ -217,24 +218,24 @@ package enum RelayError: Error, CustomStringConvertible {
     }
 }
 
-/// Cuts a byte stream into lines.
+/// Cuts a byte stream into lines. A line that is too long violates the protocol.
 struct LineSplitter {
-    private var rest: [UInt8] = []
     private let limit: Int
+    private var lines: LineBuffer
 
-    init(limit: Int) { self.limit = limit }
+    /// - Parameter limit: The longest line, in bytes.
+    init(limit: Int) {
+        self.limit = limit
+        lines = LineBuffer(limit: limit)
+    }
 
-    /// - Throws: `RelayError` when a line grows beyond the limit.
+    /// Returns the lines that end in `bytes`, except for empty ones.
+    ///
+    /// - Throws: `RelayError` if a line is longer than the limit.
     mutating func append(_ bytes: some Collection<UInt8>) throws -> [[UInt8]] {
-        var lines: [[UInt8]] = []
-        var remaining = bytes[...]
-        while let end = remaining.firstIndex(of: UInt8(ascii: "\n")) {
-            lines.append(rest + remaining[..<end])
-            rest = []
-            remaining = remaining[remaining.index(after: end)...]
+        guard let complete = lines.push(Array(bytes)) else {
+            throw RelayError.protocolViolation("a line of more than \(limit) bytes")
         }
-        rest += remaining
-        guard rest.count <= limit else { throw RelayError.protocolViolation("a line of more than \(limit) bytes") }
-        return lines.filter { !$0.isEmpty }
+        return complete.filter { !$0.isEmpty }
     }
 }
