@@ -102,8 +102,10 @@ final class PagePicture: @unchecked Sendable {
 
     /// Returns width and height of a PNG file (PNG specification, third edition, section 11.2.1).
     static func size(of bytes: [UInt8]) -> (Int, Int)? {
-        guard bytes.count > 24, bytes.starts(with: signature) else { return nil }
-        func number(at place: Int) -> Int { bytes[place..<place + 4].reduce(0) { $0 << 8 | Int($1) } }
-        return (number(at: 16), number(at: 20))
+        guard bytes.count > 24, bytes.starts(with: signature),
+            let width = bytes.bigEndian(Int.self, at: 16, bytes: 4),
+            let height = bytes.bigEndian(Int.self, at: 20, bytes: 4)
+        else { return nil }
+        return (width, height)
     }
 }

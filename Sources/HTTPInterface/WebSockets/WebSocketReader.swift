@@ -1,3 +1,5 @@
+import EncodedMedia
+
 /// Assembles the frames of one client into messages and checks them (RFC 6455, sections 5 and 8.1).
 ///
 /// A value without a socket: frames in, events out. Nothing is read after a close frame or an error.
@@ -105,8 +107,9 @@ struct WebSocketReader {
 
     private func close(_ payload: [UInt8]) -> Event {
         if payload.isEmpty { return .closed(nil) }
-        guard payload.count >= 2 else { return .broken(.protocolError("a close code has two bytes")) }
-        let code = UInt16(payload[0]) << 8 | UInt16(payload[1])
+        guard let code = payload.bigEndian(UInt16.self, at: 0) else {
+            return .broken(.protocolError("a close code has two bytes"))
+        }
         guard WebSocketClose.isValid(code) else {
             return .broken(.protocolError("the close code \(code) must not be sent"))
         }

@@ -147,9 +147,9 @@ package enum PublishedTag: Hashable, Sendable {
             guard let number = rest.popFirst() else { return nil }
             var body = rest
             if form != 0 {
-                guard rest.count >= 3 else { return nil }
-                let size = rest.prefix(3).reduce(0) { $0 << 8 | Int($1) }
-                guard rest.count - 3 >= size else { return nil }
+                guard let size = rest.bigEndian(Int.self, at: rest.startIndex, bytes: 3), rest.count - 3 >= size else {
+                    return nil
+                }
                 body = rest.dropFirst(3).prefix(size)
                 rest = rest.dropFirst(3 + size)
             } else {

@@ -21,8 +21,9 @@ public struct RecordedKeyframe: Hashable, Sendable {
         at seconds: Double, read: (_ offset: Int64, _ count: Int) -> [UInt8]?
     ) -> RecordedKeyframe? {
         func box(at offset: Int64) -> (type: String, size: Int64)? {
-            guard let head = read(offset, 8), head.count == 8 else { return nil }
-            let size = head[..<4].reduce(Int64(0)) { $0 << 8 | Int64($1) }
+            guard let head = read(offset, 8), head.count == 8,
+                let size = head.bigEndian(Int64.self, at: 0, bytes: 4)
+            else { return nil }
             return size >= 8 ? (String(decoding: head[4...], as: UTF8.self), size) : nil
         }
         var offset = Int64(MP4Index.movieOffset)

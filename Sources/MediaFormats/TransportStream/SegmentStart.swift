@@ -19,8 +19,10 @@ public enum SegmentStart {
     }
 
     private static func packed(_ bytes: ArraySlice<UInt8>) -> Int64? {
-        guard let end = bytes.firstRange(of: owner)?.upperBound, bytes.count - end >= 8 else { return nil }
-        return Int64(bytes[end..<end + 8].reduce(UInt64(0)) { $0 << 8 | UInt64($1) } & UInt64(period - 1))
+        guard let end = bytes.firstRange(of: owner)?.upperBound, let time = bytes.bigEndian(UInt64.self, at: end) else {
+            return nil
+        }
+        return Int64(time & UInt64(period - 1))
     }
 
     /// Returns the first timestamp of a packetized elementary stream of the track.

@@ -1,3 +1,4 @@
+import EncodedMedia
 import Foundation
 
 /// A request to the process that turns encoded media into small pictures and audio levels. One request at a time per
@@ -32,8 +33,7 @@ public struct PreviewRequest: Hashable, Sendable {
 
     /// Parses the bytes after the length; `nil` if they are not a request.
     public init?(body: [UInt8]) {
-        guard body.count >= 2, body.count - 2 <= Self.longest else { return nil }
-        let word = Int(body[0]) << 8 | Int(body[1])
+        guard body.count - 2 <= Self.longest, let word = body.bigEndian(Int.self, at: 0, bytes: 2) else { return nil }
         asksForSample = word & Self.sampleBit != 0
         side = word & ~Self.sampleBit
         guard Self.sides.contains(side) else { return nil }
