@@ -10,7 +10,7 @@ import MediaFormats
 /// listens already, and sends nothing.
 ///
 /// `@unchecked Sendable`: all state belongs to the socket loop, and every method must be called there.
-package final class ProgramFeed: @unchecked Sendable {
+package final class ProgramClient: @unchecked Sendable {
     package enum Event {
         /// The program begins with the headers and the current group of pictures.
         case began

@@ -1,7 +1,7 @@
 import TextFormats
 
 /// Counts connections, so that untrusted clients cannot take the places of publishers or relays. Pure.
-struct ConnectionBook: Sendable {
+struct ConnectionPlaces: Sendable {
     struct Limits: Hashable, Sendable {
         /// Largest number of connections in total.
         var all = 2048

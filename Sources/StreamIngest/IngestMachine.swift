@@ -5,7 +5,7 @@ import TextFormats
 
 /// The streams of an ingest and the requests that wait for the orchestrator's answer. Decides what follows from each
 /// event. Pure: connections are numbers, and times are in ns of a monotonic clock.
-struct StreamBook: Sendable {
+struct IngestMachine: Sendable {
     struct Limits: Hashable, Sendable {
         var streams = 1024
         var requests = 256

@@ -13,26 +13,26 @@ extension IngestServer {
     /// - Parameter detour: Where it is read while no relay listens at the socket.
     /// - Returns: Whether the program is being read.
     func feed(_ name: String, from socket: String, _ detour: ProgramDetour?) -> Bool {
-        guard feeds[name] == nil else { return true }
-        guard feeds.count < Self.mostPrograms,
+        guard programs[name] == nil else { return true }
+        guard programs.count < Self.mostPrograms,
             let request = try? RelayCommand.viewFLV(keyframeRequests: true).document(),
             let keyframeRequest = try? RelayCommand.requestKeyframe.document()
         else { return false }
-        let feed = ProgramFeed(
+        let program = ProgramClient(
             path: socket, request: request, keyframeRequest: keyframeRequest,
-            detour: detour.map { ProgramFeed.Detour(path: $0.socket, request: $0.request) }
+            detour: detour.map { ProgramClient.Detour(path: $0.socket, request: $0.request) }
         ) { [weak self] in self?.take($0, of: name) }
-        feeds[name] = feed
-        feed.open()
+        programs[name] = program
+        program.open()
         return true
     }
 
-    private func take(_ event: ProgramFeed.Event, of name: String) {
+    private func take(_ event: ProgramClient.Event, of name: String) {
         switch event {
         case .began: streams[name]?.restart()
         case .tags(let tags): if let stream = streams[name] { push(tags, into: stream, MonotonicClock.now()) }
         case .ended:
-            feeds[name] = nil
+            programs[name] = nil
             endStream(name)
         }
     }
@@ -46,9 +46,9 @@ extension IngestServer {
     var viewers: [String: Int] {
         var viewers: [String: Int] = [:]
         var bytes = 0
-        let counts = feeds.keys.map { ($0, streams[$0]?.playerCount ?? 0) }
+        let counts = programs.keys.map { ($0, streams[$0]?.playerCount ?? 0) }
         for (name, count) in counts.sorted(by: { $0.1 > $1.1 }) {
-            let task = name.dropFirst(StreamBook.programPrefix.count)
+            let task = name.dropFirst(IngestMachine.programPrefix.count)
             // In addition to the name: quotation marks, a colon, a number.
             bytes += task.utf8.count + 16
             guard bytes <= Self.mostNames else { break }

@@ -27,12 +27,12 @@ final class IngestServer: @unchecked Sendable {
     private let logger: Logger
     private let limits: RTMPServerLimits
     let report: (IngestReport) -> Void
-    private var book: StreamBook
-    private var connections: ConnectionBook
+    private var machine: IngestMachine
+    private var connections: ConnectionPlaces
     private(set) var clients: [Int: Entry] = [:]
     var streams: [String: LiveStream] = [:]
-    /// The feeds of streams that are programs.
-    var feeds: [String: ProgramFeed] = [:]
+    /// The connections from which programs are read, by the names of their streams.
+    var programs: [String: ProgramClient] = [:]
     private var door: IngestDoor?
     private var secureDoor: IngestDoor?
     private let timer = LoopDeadline()
@@ -48,21 +48,21 @@ final class IngestServer: @unchecked Sendable {
     /// - Parameter report: Sends a report to the orchestrator, if one is connected.
     init(
         run: String, limits: RTMPServerLimits = RTMPServerLimits(),
-        connections: ConnectionBook.Limits = ConnectionBook.Limits(), logger: Logger,
+        connections: ConnectionPlaces.Limits = ConnectionPlaces.Limits(), logger: Logger,
         report: @escaping (IngestReport) -> Void
     ) {
         self.limits = limits
         self.logger = logger
         self.report = report
-        book = StreamBook(run: run)
-        self.connections = ConnectionBook(limits: connections)
+        machine = IngestMachine(run: run)
+        self.connections = ConnectionPlaces(limits: connections)
         timer.begin { [weak self] in self?.tick() }
         roundTimer.begin { [weak self] in self?.continueRound() }
     }
 
     var figures: IngestFigures {
         var figures = IngestFigures()
-        figures.publishers = book.publishers
+        figures.publishers = machine.publishers
         figures.players = streams.values.reduce(0) { $0 + $1.playerCount }
         figures.connections = connections.count
         figures.refused = refused
@@ -73,23 +73,23 @@ final class IngestServer: @unchecked Sendable {
     /// Handles a command of the orchestrator.
     func handle(_ command: IngestCommand) {
         switch command {
-        case .hello: perform(book.attended(process: getpid()))
+        case .hello: perform(machine.attended(process: getpid()))
         case .configure(let settings): configure(settings)
         case .allow(let request, let session, let stream):
-            perform(book.allowed(request, session: session, stream: stream, now: MonotonicClock.now()))
+            perform(machine.allowed(request, session: session, stream: stream, now: MonotonicClock.now()))
         case .allowProgram(let request, let session, let task, let socket, let detour):
-            perform(book.programAllowed(request, session: session, task: task, socket: socket, detour: detour))
+            perform(machine.programAllowed(request, session: session, task: task, socket: socket, detour: detour))
         case .refuse(let request, let isName, let reason):
-            perform(book.refused(request, isName: isName, reason: reason))
+            perform(machine.refused(request, isName: isName, reason: reason))
         case .takenOver(let stream, let session):
-            perform(book.takenOver(stream, session: session))
+            perform(machine.takenOver(stream, session: session))
         case .reconnect(let words): askToReconnect(words)
         case .terminate: close()
         }
     }
 
     /// Records that no orchestrator is connected.
-    func abandoned() { book.abandoned() }
+    func abandoned() { machine.abandoned() }
 
     /// Ends every connection.
     func close() {
@@ -101,14 +101,14 @@ final class IngestServer: @unchecked Sendable {
         for entry in clients.values { entry.client.close() }
         clients = [:]
         streams = [:]
-        for feed in feeds.values { feed.close() }
-        feeds = [:]
+        for program in programs.values { program.close() }
+        programs = [:]
     }
 
     // MARK: - Listening
 
     private func configure(_ settings: IngestSettings) {
-        book.configure(settings)
+        machine.configure(settings)
         if door?.isSame(settings.host, settings.port) != true {
             door?.close()
             door = IngestDoor(
@@ -202,7 +202,7 @@ final class IngestServer: @unchecked Sendable {
             case .tag(let tag): live?.take(tag, cacheBytes: bytes, now: now)
             case .keyframeWanted: requestKeyframe(for: client, now)
             case .requested(let wish):
-                perform(book.requested(wish, by: client.id, address: "\(client.address)", now: now))
+                perform(machine.requested(wish, by: client.id, address: "\(client.address)", now: now))
             case .left:
                 if let live { flush(live, now) }
                 live = nil
@@ -221,7 +221,7 @@ final class IngestServer: @unchecked Sendable {
 
     private func requestKeyframe(for player: IngestClient, _ now: Int64) {
         guard let name = clients[player.id]?.stream, let stream = streams[name] else { return }
-        if let feed = feeds[name] { return feed.requestKeyframe() }
+        if let program = programs[name] { return program.requestKeyframe() }
         stream.wantKeyframe()
         if let publisher = clients.values.first(where: { $0.isPublisher && $0.stream == name })?.client {
             passKeyframeRequest(of: stream, to: publisher, now)
@@ -257,20 +257,20 @@ final class IngestServer: @unchecked Sendable {
             logger.info("a publisher has left: \(reason)", metadata: ["stream": "\(name)"])
         }
         let now = MonotonicClock.now()
-        perform(book.left(entry.client.id, isClean: isClean, isRefused: isRefused, reason: reason, now: now))
+        perform(machine.left(entry.client.id, isClean: isClean, isRefused: isRefused, reason: reason, now: now))
         forgetStream(entry.stream)
     }
 
     /// Removes a stream that is not published and for which no client waits.
     private func forgetStream(_ name: String?) {
-        guard let name, streams[name]?.isUnwatched ?? false, !book.has(name) else { return }
+        guard let name, streams[name]?.isUnwatched ?? false, !machine.has(name) else { return }
         streams[name] = nil
-        feeds.removeValue(forKey: name)?.close()
+        programs.removeValue(forKey: name)?.close()
     }
 
     // MARK: - Actions
 
-    private func perform(_ actions: [StreamBook.Action]) {
+    private func perform(_ actions: [IngestMachine.Action]) {
         for action in actions {
             switch action {
             case .tell(let report): self.report(report)
@@ -335,10 +335,10 @@ final class IngestServer: @unchecked Sendable {
     }
 
     private func tick() {
-        perform(book.tick(now: MonotonicClock.now()))
+        perform(machine.tick(now: MonotonicClock.now()))
     }
 
-    private func setTimer() { timer.set(book.deadline) }
+    private func setTimer() { timer.set(machine.deadline) }
 
     /// Logs at most one line a second about clients that were not accepted.
     private func noteStranger(_ words: String) {

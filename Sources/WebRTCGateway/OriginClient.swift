@@ -7,7 +7,7 @@ import TextFormats
 /// server.
 ///
 /// `@unchecked Sendable`: all state belongs to the socket loop, and every method must be called there.
-final class PlayedFeed: @unchecked Sendable {
+final class OriginClient: @unchecked Sendable {
     /// A tag of the stream, independent of its transport.
     struct Tag: Sendable {
         var kind: FLVTag.Kind
@@ -27,7 +27,7 @@ final class PlayedFeed: @unchecked Sendable {
 
     private let origin: PlayOrigin
     private let onEvent: (Event) -> Void
-    private var program: ProgramFeed?
+    private var program: ProgramClient?
     private var session: RTMPSession?
     /// Removes the secrets of the session's URL from texts.
     private var redaction = URLRedaction("")
@@ -69,9 +69,9 @@ final class PlayedFeed: @unchecked Sendable {
         guard let request = try? RelayCommand.viewFLV(keyframeRequests: true).document(),
             let keyframeRequest = try? RelayCommand.requestKeyframe.document()
         else { return }
-        let feed = ProgramFeed(
+        let client = ProgramClient(
             path: socket, request: request, keyframeRequest: keyframeRequest,
-            detour: detour.map { ProgramFeed.Detour(path: $0.socket, request: $0.request) }
+            detour: detour.map { ProgramClient.Detour(path: $0.socket, request: $0.request) }
         ) { [weak self] event in
             guard let self else { return }
             switch event {
@@ -83,8 +83,8 @@ final class PlayedFeed: @unchecked Sendable {
                 onEvent(.ended(words: "no relay has the program"))
             }
         }
-        program = feed
-        feed.open()
+        program = client
+        client.open()
     }
 
     /// - Parameter limits: Addresses to which the connection may go; `nil` allows any.

@@ -56,7 +56,7 @@ struct PlayedStream: Sendable {
     /// Reads a tag, and returns the output for viewers.
     ///
     /// - Throws: `Failure` if the stream cannot be watched, because the pictures are not H.264.
-    mutating func take(_ tag: PlayedFeed.Tag, now: Int64) throws(Failure) -> [Output] {
+    mutating func take(_ tag: OriginClient.Tag, now: Int64) throws(Failure) -> [Output] {
         settlesAt = settlesAt ?? now.saturatingSum(Self.settling)
         var items: [MediaItem] = []
         do throws(FLVReader.Failure) {

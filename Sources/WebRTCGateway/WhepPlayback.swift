@@ -33,7 +33,7 @@ package final class WhepPlayback: StreamDuty, @unchecked Sendable {
 
     private var machine = WhepMachine()
     private var stream = PlayedStream()
-    private var feed: PlayedFeed?
+    private var origin: OriginClient?
     private var transcoder: OpusTranscoder?
     private var soundFailure: String?
     private var viewers: [String: Viewer] = [:]
@@ -77,7 +77,7 @@ package final class WhepPlayback: StreamDuty, @unchecked Sendable {
         let tasks = await withCheckedContinuation { continuation in
             loop.perform { [self] in
                 ticker.end()
-                feed?.close()
+                origin?.close()
                 continuation.resume(returning: Array(closing.values))
             }
         }
@@ -92,15 +92,15 @@ package final class WhepPlayback: StreamDuty, @unchecked Sendable {
         for action in actions {
             switch action {
             case .open(let source):
-                feed = PlayedFeed(source.origin) { [weak self] event in self?.take(event) }
+                origin = OriginClient(source.origin) { [weak self] event in self?.take(event) }
                 ticker.set(MonotonicClock.now() + Self.interval)
-            case .dial: feed?.dial()
+            case .dial: origin?.dial()
             case .take(let viewer, let offer): take(offer, of: viewer)
             case .drop(let viewer): drop(viewer)
             case .report(let report):
                 log(report)
                 self.report(report)
-            case .requestKeyframe: feed?.requestKeyframe()
+            case .requestKeyframe: origin?.requestKeyframe()
             case .finish: finish()
             }
         }
@@ -145,7 +145,7 @@ package final class WhepPlayback: StreamDuty, @unchecked Sendable {
 
     private func finish() {
         ticker.end()
-        feed?.close()
+        origin?.close()
         adjustSound()
         onEnd()
     }
@@ -208,7 +208,7 @@ package final class WhepPlayback: StreamDuty, @unchecked Sendable {
 
     // MARK: - The stream
 
-    private func take(_ event: PlayedFeed.Event) {
+    private func take(_ event: OriginClient.Event) {
         guard !machine.isOver else { return }
         let now = MonotonicClock.now()
         switch event {
@@ -222,7 +222,7 @@ package final class WhepPlayback: StreamDuty, @unchecked Sendable {
         }
     }
 
-    private func take(_ tags: [PlayedFeed.Tag], _ now: Int64) {
+    private func take(_ tags: [OriginClient.Tag], _ now: Int64) {
         machine.streamCame(now: now)
         for tag in tags {
             let outputs: [PlayedStream.Output]

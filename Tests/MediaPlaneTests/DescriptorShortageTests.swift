@@ -109,7 +109,7 @@ import Testing
         #expect(relay.process.isRunning && relay.descriptors <= Self.limit)
 
         for viewer in viewers { close(viewer) }
-        let viewer = try FeedViewer(relay.socket)
+        let viewer = try ProgramViewer(relay.socket)
         #expect(try await outputEventually { viewer.pictures.count > 30 }, "it answers again")
         #expect(player.progress.end == nil)
         viewer.stop()

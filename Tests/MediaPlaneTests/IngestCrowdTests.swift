@@ -70,7 +70,7 @@ import Testing
     /// strangers.
     @Test func placesAreLimitedForEachAddress() async throws {
         let reports = Mutex<[IngestReport]>([])
-        var limits = ConnectionBook.Limits(all: 10, remote: 8, perAddress: 3, undecided: 5)
+        var limits = ConnectionPlaces.Limits(all: 10, remote: 8, perAddress: 3, undecided: 5)
         limits.exemptsLoopback = false
         let loop = SocketLoop.shared
         let (servers, server) = AsyncStream.makeStream(of: IngestServer.self)

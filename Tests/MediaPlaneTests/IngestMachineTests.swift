@@ -9,7 +9,7 @@ import Testing
 @testable import StreamIngest
 
 /// The decisions of the ingest, without sockets.
-@Suite struct IngestBookTests {
+@Suite struct IngestMachineTests {
     private static let second: Int64 = 1_000_000_000
     private static let publish = RTMPStreamRequest(
         kind: .publish, application: "live", name: "lobby__alice", query: "token=t")
@@ -21,16 +21,16 @@ import Testing
         RTMPStreamRequest(kind: .play, application: "relay/default/lobby/alice", name: "camera", query: query)
     }
 
-    private func book(grace: Double = 10, limits: StreamBook.Limits = .init()) -> StreamBook {
-        var book = StreamBook(run: "r", limits: limits)
+    private func book(grace: Double = 10, limits: IngestMachine.Limits = .init()) -> IngestMachine {
+        var book = IngestMachine(run: "r", limits: limits)
         book.configure(IngestSettings(host: "127.0.0.1", port: 0, grace: grace, secret: "s3cret"))
         _ = book.attended(process: 1)
         return book
     }
 
     /// Makes a connection publish with the orchestrator's permission.
-    private func publish(_ book: inout StreamBook, _ connection: Int, now: Int64 = 0, as key: String = key)
-        -> [StreamBook.Action]
+    private func publish(_ book: inout IngestMachine, _ connection: Int, now: Int64 = 0, as key: String = key)
+        -> [IngestMachine.Action]
     {
         guard case .tell(.ask(let ask))? = book.requested(Self.publish, by: connection, address: "::1", now: now).first
         else {
@@ -212,10 +212,10 @@ import Testing
         if !isConnected { _ = book.left(4, isClean: false, reason: "lost", now: 1) }
         #expect(book.takenOver(Self.key, session: "r-0").isEmpty, "the publisher is another one by now")
         #expect(book.takenOver("default/lobby/bob/camera", session: "r-1").isEmpty)
-        let ended: [StreamBook.Action] = [
+        let ended: [IngestMachine.Action] = [
             .tell(.ended(stream: Self.key, session: "r-1", reason: "another node has it")), .end(stream: Self.key),
         ]
-        let refused: [StreamBook.Action] = [
+        let refused: [IngestMachine.Action] = [
             .refuse(connection: 4, .badName("another publisher has taken over this stream key"))
         ]
         #expect(book.takenOver(Self.key, session: "r-1") == (isConnected ? refused : []) + ended)
@@ -225,7 +225,7 @@ import Testing
     }
 
     @Test func withoutTheServicePublishersWaitAndAreRefused() {
-        var book = StreamBook(run: "r")
+        var book = IngestMachine(run: "r")
         book.configure(IngestSettings(host: "::1", port: 0, grace: 10, secret: "s"))
         _ = book.requested(Self.publish, by: 4, address: "::1", now: 0)
         #expect(book.deadline == 8 * Self.second)
@@ -266,7 +266,7 @@ import Testing
                 continue
             }
         }
-        let actions: [StreamBook.Action] = [
+        let actions: [IngestMachine.Action] = [
             .recognise(connection: 4), .accept(connection: 4), .play(stream: Self.key, connection: 4),
         ]
         #expect(book.requested(Self.relay(), by: 4, address: "::1", now: 0) == actions)
@@ -297,10 +297,10 @@ import Testing
     // MARK: - Connections
 
     @Test func strangersCannotTakeThePlacesOfOthers() throws {
-        var book = ConnectionBook(limits: .init(all: 10, remote: 6, perAddress: 2, undecided: 4))
+        var book = ConnectionPlaces(limits: .init(all: 10, remote: 6, perAddress: 2, undecided: 4))
         let others = try (1...9).map { try #require(InternetAddress([10, 0, 0, $0])) }
         let own = try #require(InternetAddress([127, 0, 0, 1]))
-        func enter(_ address: InternetAddress) -> ConnectionBook.Entrance { book.enter(address) }
+        func enter(_ address: InternetAddress) -> ConnectionPlaces.Entrance { book.enter(address) }
         #expect(
             [enter(others[0]), enter(others[0]), enter(others[0])] == [.taken, .taken, .full], "two of one address")
         #expect(
@@ -322,7 +322,7 @@ import Testing
 
     /// The relays of another node share its address, and do not count against its publishers' places.
     @Test func relaysOfOtherNodesAreNotCounted() throws {
-        var book = ConnectionBook(limits: .init(all: 10, remote: 3, perAddress: 2, undecided: 2))
+        var book = ConnectionPlaces(limits: .init(all: 10, remote: 3, perAddress: 2, undecided: 2))
         let node = try #require(InternetAddress([10, 0, 0, 1]))
         for number in 0..<8 {
             #expect(book.enter(node) == .taken, "relay \(number)")

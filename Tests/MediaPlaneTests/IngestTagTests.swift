@@ -15,10 +15,10 @@ import Testing
 
     @Test func allCachesTogetherAreBounded() {
         #expect(TagCache.Limits.bytes(ofEachOf: 0) == 8 << 20 && TagCache.Limits.bytes(ofEachOf: 256) == 8 << 20)
-        for streams in [257, 500, StreamBook.Limits().streams] {
+        for streams in [257, 500, IngestMachine.Limits().streams] {
             #expect(TagCache.Limits.bytes(ofEachOf: streams) * streams <= 2 << 30)
         }
-        #expect(TagCache.Limits.bytes(ofEachOf: StreamBook.Limits().streams) >= 2 << 20, "a keyframe has a place")
+        #expect(TagCache.Limits.bytes(ofEachOf: IngestMachine.Limits().streams) >= 2 << 20, "a keyframe has a place")
     }
 
     @Test func theCacheHoldsAGroupWithinItsBounds() {

@@ -8,7 +8,7 @@ import Testing
 @Suite struct OutputTimeoutTests {
     @Test func aServerMayTakeAsLongToAcceptAPublisherAsOurOwn() {
         let wait = Int64(RTMPSocketConnection.timeouts.limit(of: .start)) * 1_000_000_000
-        #expect(wait > StreamBook.Limits().answer)
+        #expect(wait > IngestMachine.Limits().answer)
         #expect(wait < OutputMachine.Policy().connectLimit, "and its own words say what was missing")
         #expect(RTMPSocketConnection.timeouts.limit(of: .connect) == 5)
     }

@@ -11,8 +11,8 @@ import Testing
         1, 0x42, 0xE0, 0x1F, 0xFF, 0xE1, 0, 4, 0x67, 0x42, 0xE0, 0x1F, 1, 0, 2, 0x68, 0xCE,
     ]
 
-    private static func tag(_ tag: FLVTag) -> PlayedFeed.Tag {
-        PlayedFeed.Tag(kind: tag.kind, timestamp: tag.timestamp, body: tag.body)
+    private static func tag(_ tag: FLVTag) -> OriginClient.Tag {
+        OriginClient.Tag(kind: tag.kind, timestamp: tag.timestamp, body: tag.body)
     }
 
     private static let header = tag(
@@ -21,7 +21,7 @@ import Testing
     /// - Parameter header: First byte of the slice.
     private static func picture(
         _ milliseconds: Int, _ header: UInt8 = 0x41, shownAt: Int? = nil, size: Int = 3
-    ) -> PlayedFeed.Tag {
+    ) -> OriginClient.Tag {
         var payload: [UInt8] = []
         payload.appendBigEndian(size + 1, bytes: 4)
         payload += [header] + [UInt8](repeating: 7, count: size)
@@ -32,7 +32,7 @@ import Testing
                     isIDR: header & 31 == 5, payload: payload), origin: .zero))
     }
 
-    private static func sound(_ milliseconds: Int) -> PlayedFeed.Tag {
+    private static func sound(_ milliseconds: Int) -> OriginClient.Tag {
         tag(
             FLVTag(
                 EncodedFrame(

@@ -65,7 +65,7 @@ import Testing
     @Test func aProgramIsFollowedWhereItGoes() async throws {
         let (relayPath, servicePath) = (Self.path(), Self.path())
         let service = try Place(servicePath)
-        let viewer = try FeedViewer(relayPath, detour: ProgramFeed.Detour(path: servicePath, request: "please"))
+        let viewer = try ProgramViewer(relayPath, detour: ProgramClient.Detour(path: servicePath, request: "please"))
         try #require(try await outputEventually { service.lines == Self.asked })
         #expect(viewer.begun == 0, "nothing has come yet")
         service.send([Self.tag(1)])
@@ -96,7 +96,7 @@ import Testing
     @Test func aProgramIsReadWhereItIsOnAirBeforeItMoves() async throws {
         let (relayPath, servicePath) = (Self.path(), Self.path())
         let (relay, service) = (try Place(relayPath), try Place(servicePath))
-        let viewer = try FeedViewer(relayPath, detour: ProgramFeed.Detour(path: servicePath, request: "please"))
+        let viewer = try ProgramViewer(relayPath, detour: ProgramClient.Detour(path: servicePath, request: "please"))
         try #require(try await outputEventually { service.lines == Self.asked })
         service.send([Self.tag(1)])
         try #require(try await outputEventually { viewer.tags.map(\.tag) == [Self.tag(1)] })
@@ -115,7 +115,7 @@ import Testing
     @Test(arguments: [true, false]) func aProgramOfThisMachineIsReadFromItsRelay(isClosed: Bool) async throws {
         let (relayPath, servicePath) = (Self.path(), Self.path())
         let (relay, service) = (try Place(relayPath), try Place(servicePath, isClosed: isClosed))
-        let viewer = try FeedViewer(relayPath, detour: ProgramFeed.Detour(path: servicePath, request: "please"))
+        let viewer = try ProgramViewer(relayPath, detour: ProgramClient.Detour(path: servicePath, request: "please"))
         try #require(try await outputEventually { relay.lines == Self.direct })
         relay.send([Self.tag(1)])
         try #require(try await outputEventually { viewer.tags.map(\.tag) == [Self.tag(1)] })
@@ -129,7 +129,7 @@ import Testing
     @Test func aDetourThatLeadsNowhereEnds() async throws {
         let path = Self.path()
         let service = try Place(path, isClosed: true)
-        let viewer = try FeedViewer(Self.path(), detour: ProgramFeed.Detour(path: path, request: "please"))
+        let viewer = try ProgramViewer(Self.path(), detour: ProgramClient.Detour(path: path, request: "please"))
         try #require(try await outputEventually { viewer.hasEnded })
         #expect(6...40 ~= service.connections, "\(service.connections)")
         #expect(viewer.begun == 0 && viewer.tags.isEmpty)
@@ -140,7 +140,7 @@ import Testing
     @Test func aDetourWithoutAWordEnds() async throws {
         let path = Self.path()
         let service = try Place(path)
-        let viewer = try FeedViewer(Self.path(), detour: ProgramFeed.Detour(path: path, request: "please"))
+        let viewer = try ProgramViewer(Self.path(), detour: ProgramClient.Detour(path: path, request: "please"))
         try #require(try await outputEventually { viewer.hasEnded })
         #expect(service.lines == Self.asked && service.connections == 1, "\(service.lines)")
         #expect(viewer.begun == 0 && viewer.tags.isEmpty)

@@ -13,7 +13,7 @@ import Testing
 @testable import RTMP
 
 /// Requests of a worker that needs a keyframe, to a relay of an earlier release and to one of this release.
-@Suite struct ProgramFeedTests {
+@Suite struct ProgramClientTests {
     @Test(arguments: [false, true]) func onlyARelayThatAnnouncesItIsAsked(announces: Bool) async throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "feed-\(UInt32.random(in: 0 ... .max))").path
         let received = Mutex<[UInt8]>([])
@@ -23,14 +23,14 @@ import Testing
                 descriptor: descriptor, onBytes: { bytes in received.withLock { $0 += bytes } }, onClosed: {})
             channels.withLock { $0.append(channel) }
         }
-        let viewer = try FeedViewer(path)
+        let viewer = try ProgramViewer(path)
         try #require(try await outputEventually { !received.withLock { $0.isEmpty } })
         let metadata = FLVTag(role: .metadata, timestamp: 7, body: [2, 0, 1, 0x61])
         let channel = try #require(channels.withLock { $0.first })
         channel.send(
             FLVTag.fileHeader + (announces ? KeyframeRequest.announcement.encoded : []) + metadata.encoded)
         try #require(try await outputEventually { !viewer.tags.isEmpty })
-        #expect(viewer.tags.map(\.tag) == [metadata], "the announcement is for the feed alone")
+        #expect(viewer.tags.map(\.tag) == [metadata], "the announcement is for the client alone")
         viewer.requestKeyframe()
         let first = #"{"viewFLV":{"keyframeRequests":true}}"# + "\n"
         let expected = first + (announces ? #"{"requestKeyframe":{}}"# + "\n" : "")
@@ -55,7 +55,7 @@ extension RealTime {
         private static let requests = 40
 
         /// Asks at random times, and returns the times in ms until the keyframes come, sorted.
-        private static func times(of viewer: FeedViewer, _ name: String) async throws -> [Double] {
+        private static func times(of viewer: ProgramViewer, _ name: String) async throws -> [Double] {
             var random = SeededGenerator(announcedFor: name)
             var times: [Double] = []
             for _ in 0..<requests {
@@ -81,7 +81,7 @@ extension RealTime {
             #expect(times[requests / 2] <= 150 && times[p95] <= 2 * 150, "\(times)")
         }
 
-        private static func expectEvenPictures(_ viewer: FeedViewer, interval: ClosedRange<Int>) {
+        private static func expectEvenPictures(_ viewer: ProgramViewer, interval: ClosedRange<Int>) {
             let stamps = viewer.pictures.map { Int($0.tag.timestamp) }
             let steps = zip(stamps, stamps.dropFirst()).map { $1 - $0 }
             #expect(stamps.count > 50 && steps.allSatisfy { interval ~= $0 }, "\(steps)")
@@ -98,7 +98,7 @@ extension RealTime {
             ]
             try rig.apply(.mix(host: Self.alice), .columns([Self.alice, Self.bob]), sources)
             try await rig.waitFor(.mix)
-            let viewer = try FeedViewer(rig.socketPath)
+            let viewer = try ProgramViewer(rig.socketPath)
             try #require(try await outputEventually { viewer.keyframes.count > 1 })
             let times = try await Self.times(of: viewer, "keyframes of a mix")
             Self.expectSoon(times)
@@ -134,7 +134,7 @@ extension RealTime {
             try rig.apply(.slate, Scene(canvas: Canvas(width: 360, height: 640, fps: 20), panes: []), [])
             try await rig.waitFor(.slate)
             try #require(try await outputEventually(within: .seconds(60)) { rig.status?.load?.mixer == nil })
-            let viewer = try FeedViewer(rig.socketPath)
+            let viewer = try ProgramViewer(rig.socketPath)
             try #require(try await outputEventually { viewer.keyframes.count > 1 })
             let times = try await Self.times(of: viewer, "keyframes of a slate")
             Self.expectSoon(times)
@@ -150,7 +150,7 @@ extension RealTime {
                 .bypass(Self.alice), .columns([Self.alice]),
                 [PlannedSource(id: Self.alice, url: stage.ingest.pullURL("alice"))])
             try await rig.waitFor(.bypass)
-            let viewer = try FeedViewer(rig.socketPath)
+            let viewer = try ProgramViewer(rig.socketPath)
             try #require(try await outputEventually { viewer.pictures.count > 30 })
             let times = try await Self.times(of: viewer, "keyframes of a publisher over WebRTC")
             Self.expectSoon(times)
@@ -175,7 +175,7 @@ extension RealTime {
                 .bypass(Self.alice), .columns([Self.alice]),
                 [PlannedSource(id: Self.alice, url: ingest.pullURL("alice"))])
             try await rig.waitFor(.bypass)
-            let viewer = try FeedViewer(rig.socketPath)
+            let viewer = try ProgramViewer(rig.socketPath)
             try #require(try await outputEventually { viewer.keyframes.count > 0 })
             for _ in 0..<25 {
                 viewer.requestKeyframe()

@@ -6,22 +6,22 @@ import Synchronization
 @testable import RTMP
 
 /// A viewer of a program at its relay's socket, in the role of a worker.
-final class FeedViewer: Sendable {
+final class ProgramViewer: Sendable {
     struct Tag: Sendable {
         var tag: FLVTag
         var arrival: Int64
     }
 
     private let shared = Shared()
-    private let feed: ProgramFeed
+    private let client: ProgramClient
 
     private final class Shared: Sendable {
         let tags = Mutex<[Tag]>([])
         let news = Mutex((begun: 0, hasEnded: false))
     }
 
-    init(_ socket: String, detour: ProgramFeed.Detour? = nil) throws {
-        feed = ProgramFeed(
+    init(_ socket: String, detour: ProgramClient.Detour? = nil) throws {
+        client = ProgramClient(
             path: socket, request: try RelayCommand.viewFLV(keyframeRequests: true).document(),
             keyframeRequest: try RelayCommand.requestKeyframe.document(), detour: detour
         ) { [shared] event in
@@ -33,7 +33,7 @@ final class FeedViewer: Sendable {
             case .ended: shared.news.withLock { $0.hasEnded = true }
             }
         }
-        SocketLoop.shared.perform { [feed] in feed.open() }
+        SocketLoop.shared.perform { [client] in client.open() }
     }
 
     /// Number of times that the program has begun.
@@ -46,9 +46,9 @@ final class FeedViewer: Sendable {
     /// - Returns: The time of the request.
     @discardableResult func requestKeyframe() -> Int64 {
         let now = MonotonicClock.now()
-        SocketLoop.shared.perform { [feed] in feed.requestKeyframe() }
+        SocketLoop.shared.perform { [client] in client.requestKeyframe() }
         return now
     }
 
-    func stop() { SocketLoop.shared.perform { [feed] in feed.close() } }
+    func stop() { SocketLoop.shared.perform { [client] in client.close() } }
 }
