@@ -1,0 +1,1 @@
+"""The attacks of scripts/attack.py, and the service that they attack."""
