@@ -20,7 +20,7 @@ final class IngestServer: @unchecked Sendable {
         var stream: String?
         var isPublisher = false
         /// The stream, if the connection publishes it.
-        var live: LiveStream?
+        var live: RelayedStream?
     }
 
     private let loop = SocketLoop.shared
@@ -30,7 +30,7 @@ final class IngestServer: @unchecked Sendable {
     private var machine: IngestMachine
     private var connections: ConnectionPlaces
     private(set) var clients: [Int: Entry] = [:]
-    var streams: [String: LiveStream] = [:]
+    var streams: [String: RelayedStream] = [:]
     /// The connections from which programs are read, by the names of their streams.
     var programs: [String: ProgramClient] = [:]
     private var door: IngestDoor?
@@ -228,18 +228,18 @@ final class IngestServer: @unchecked Sendable {
         }
     }
 
-    private func passKeyframeRequest(of stream: LiveStream, to publisher: IngestClient, _ now: Int64) {
+    private func passKeyframeRequest(of stream: RelayedStream, to publisher: IngestClient, _ now: Int64) {
         guard publisher.session.takesKeyframeRequests, stream.passesKeyframeRequest(now: now) else { return }
         publisher.requestKeyframe()
     }
 
-    func push(_ tags: [FLVTag], into stream: LiveStream, _ now: Int64) {
+    func push(_ tags: [FLVTag], into stream: RelayedStream, _ now: Int64) {
         let bytes = TagCache.Limits.bytes(ofEachOf: streams.count)
         for tag in tags { stream.take(tag, cacheBytes: bytes, now: now) }
         flush(stream, now)
     }
 
-    private func flush(_ stream: LiveStream, _ now: Int64) {
+    private func flush(_ stream: RelayedStream, _ now: Int64) {
         for player in stream.flush(now: now) {
             stream.remove(player)
             logger.warning(
@@ -292,7 +292,7 @@ final class IngestServer: @unchecked Sendable {
                     entry.client.refuse(status)
                 }
             case .begin(let name, let id):
-                let stream = streams[name] ?? LiveStream()
+                let stream = streams[name] ?? RelayedStream()
                 streams[name] = stream
                 stream.restart()
                 clients[id]?.stream = name
@@ -320,7 +320,7 @@ final class IngestServer: @unchecked Sendable {
 
     private func play(_ name: String, _ id: Int) {
         guard let client = clients[id]?.client else { return }
-        let stream = streams[name] ?? LiveStream()
+        let stream = streams[name] ?? RelayedStream()
         streams[name] = stream
         clients[id]?.stream = name
         stream.add(client, now: MonotonicClock.now())

@@ -5,7 +5,7 @@ import RTMP
 /// A stream with its players and the tags for them. Belongs to the socket loop.
 ///
 /// A class, because tags change it in place many times a second.
-final class LiveStream {
+final class RelayedStream {
     private(set) var cache: TagCache
     private var times = StreamTimes()
     private var players: [Int: Player] = [:]

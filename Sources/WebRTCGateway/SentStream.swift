@@ -6,7 +6,7 @@ import MediaFormats
 ///
 /// Its times continue through interruptions: meanwhile they advance with the clock. A connection begins with past
 /// pictures, which are kept for viewers who join and not sent to others.
-struct PlayedStream: Sendable {
+struct SentStream: Sendable {
     enum Output: Hashable, Sendable {
         case picture(WebRTCPicture)
         /// A configuration, or an AAC frame with a time on the viewers' timeline.

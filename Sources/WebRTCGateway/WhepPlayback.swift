@@ -32,7 +32,7 @@ package final class WhepPlayback: StreamDuty, @unchecked Sendable {
     private let onEnd: () -> Void
 
     private var machine = WhepMachine()
-    private var stream = PlayedStream()
+    private var stream = SentStream()
     private var origin: OriginClient?
     private var transcoder: OpusTranscoder?
     private var soundFailure: String?
@@ -225,8 +225,8 @@ package final class WhepPlayback: StreamDuty, @unchecked Sendable {
     private func take(_ tags: [OriginClient.Tag], _ now: Int64) {
         machine.streamCame(now: now)
         for tag in tags {
-            let outputs: [PlayedStream.Output]
-            do throws(PlayedStream.Failure) { outputs = try stream.take(tag, now: now) } catch {
+            let outputs: [SentStream.Output]
+            do throws(SentStream.Failure) { outputs = try stream.take(tag, now: now) } catch {
                 return perform(machine.end(error.words))
             }
             for output in outputs {

@@ -59,16 +59,16 @@ struct KeyframeRequestTests {
     }
 
     @Test func manyPlayersAskOnce() {
-        let stream = LiveStream()
+        let stream = RelayedStream()
         #expect(!stream.passesKeyframeRequest(now: 0), "no player needs one")
         stream.wantKeyframe()
         #expect(stream.passesKeyframeRequest(now: 0))
-        #expect(!stream.passesKeyframeRequest(now: LiveStream.keyframePause), "it was forwarded")
+        #expect(!stream.passesKeyframeRequest(now: RelayedStream.keyframePause), "it was forwarded")
     }
 
     /// A request that comes soon after another player's waits, unless a keyframe comes first.
     @Test func aRequestThatComesTooSoonWaits() {
-        let stream = LiveStream()
+        let stream = RelayedStream()
         func take(isIDR: Bool) {
             let tag = FLVTag(role: .frame(.video, isIDR: isIDR), timestamp: 0, body: [0x17, 1, 0, 0, 0])
             stream.take(tag, cacheBytes: 1 << 20, now: 0)
@@ -77,12 +77,12 @@ struct KeyframeRequestTests {
         #expect(stream.passesKeyframeRequest(now: 0))
         take(isIDR: true)
         stream.wantKeyframe()
-        #expect(!stream.passesKeyframeRequest(now: LiveStream.keyframePause - 1))
+        #expect(!stream.passesKeyframeRequest(now: RelayedStream.keyframePause - 1))
         take(isIDR: false)
-        #expect(stream.passesKeyframeRequest(now: LiveStream.keyframePause))
+        #expect(stream.passesKeyframeRequest(now: RelayedStream.keyframePause))
         stream.wantKeyframe()
         take(isIDR: true)
-        #expect(!stream.passesKeyframeRequest(now: 2 * LiveStream.keyframePause))
+        #expect(!stream.passesKeyframeRequest(now: 2 * RelayedStream.keyframePause))
     }
 
     @Test func othersSeeNothingOfIt() throws {

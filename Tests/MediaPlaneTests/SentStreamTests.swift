@@ -4,7 +4,7 @@ import Testing
 
 @testable import WebRTCGateway
 
-@Suite struct PlayedStreamTests {
+@Suite struct SentStreamTests {
     private static let millisecond: Int64 = 1_000_000
     /// Profile, constraints and level of a record without parameter sets that can be read.
     private static let record: [UInt8] = [
@@ -40,18 +40,18 @@ import Testing
                 origin: .zero))
     }
 
-    private static func pictures(_ outputs: [PlayedStream.Output]) -> [WebRTCPicture] {
+    private static func pictures(_ outputs: [SentStream.Output]) -> [WebRTCPicture] {
         outputs.compactMap { if case .picture(let picture) = $0 { picture } else { nil } }
     }
 
     /// Returns a stream whose past has arrived, up to an IDR at `time` ms.
-    private static func stream(at time: Int = 5000) throws -> PlayedStream {
-        var stream = PlayedStream()
+    private static func stream(at time: Int = 5000) throws -> SentStream {
+        var stream = SentStream()
         stream.begin()
         #expect(!stream.isLive(now: .max))
         #expect(try stream.take(header, now: 0) == [])
         #expect(try stream.take(picture(time, 0x65), now: 0) == [], "it is past")
-        #expect(stream.isLive(now: PlayedStream.settling) && stream.profile == .constrainedBaseline)
+        #expect(stream.isLive(now: SentStream.settling) && stream.profile == .constrainedBaseline)
         return stream
     }
 
@@ -141,9 +141,9 @@ import Testing
     }
 
     @Test func whatCannotBeWatchedIsNamed() throws {
-        var stream = PlayedStream()
+        var stream = SentStream()
         stream.begin()
-        let failure = PlayedStream.Failure(words: "the pictures are H.265: viewers over WebRTC can be sent H.264 only")
+        let failure = SentStream.Failure(words: "the pictures are H.265: viewers over WebRTC can be sent H.264 only")
         #expect(throws: failure) {
             try stream.take(.init(kind: .video, timestamp: 0, body: [0x1C, 0, 0, 0, 0, 1]), now: 0)
         }

@@ -1,8 +1,8 @@
 import EncodedMedia
 import Foundation
 
-/// The machine's free memory, read at most every 5 s.
-struct MachineMemory {
+/// Decides whether the machine has memory for a spare process. Free memory is read at most every 5 s.
+struct SpareMemory {
     /// Fraction of memory that must be free for a spare process.
     private static let leastFree = 0.25
     private static let interval = MediaTime.seconds(5)

@@ -91,7 +91,7 @@ public actor Relay {
     var idle = IdlePlayback()
     /// Whether the newest plan of a mix skips frames, because the machine is overloaded.
     var isMixCheaper = false
-    var memory = MachineMemory()
+    var memory = SpareMemory()
     var mixerGeneration = 0
     var recovery = MixerRecovery()
     /// Reason why there is no mixer although one is needed.
