@@ -1,7 +1,7 @@
 import TextFormats
 
 extension AllowList {
-    /// Whether the URL is allowed and may be fetched from this address, to which its host was resolved. Addresses of
+    /// Returns whether the URL is allowed and may be fetched from this address, to which its host was resolved. Addresses of
     /// local networks must be spelt out in an entry, so that a name cannot lead there.
     public func allows(_ url: StreamURL, at address: InternetAddress) -> Bool {
         guard allows(url) else { return false }

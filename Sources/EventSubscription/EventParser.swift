@@ -89,7 +89,7 @@ public struct EventParser: Sendable {
             time: time, kind: kind)
     }
 
-    /// Whether the type is `application/json` or has a subtype that ends in `+json` (RFC 6838). Parameters are ignored.
+    /// Returns whether the type is `application/json` or has a subtype that ends in `+json` (RFC 6838). Parameters are ignored.
     private static func isJSON(_ contentType: String) -> Bool {
         let type = contentType.lowercased().prefix { $0 != ";" && $0 != " " }
         return type == "application/json" || type.hasSuffix("+json")
@@ -196,7 +196,7 @@ public struct EventParser: Sendable {
         }
     }
 
-    /// Whether the stream's URL is the one that `urlTemplate` produces.
+    /// Returns whether the stream's URL is the one that `urlTemplate` produces.
     public func takesTemplate(_ publication: Publication, room: RoomID) -> Bool {
         templateURL(room, publication.user, publication.stream) == publication.url
     }

@@ -28,7 +28,7 @@ public struct FieldReader {
         return value
     }
 
-    /// Whether the key is present, even if its value is null.
+    /// Returns whether the key is present, even if its value is null.
     public mutating func has(_ key: String) -> Bool {
         asked.append(key)
         return fields[key] != nil

@@ -140,7 +140,7 @@ public struct StreamURL: Hashable, Sendable {
         return authority[authority.utf8.index(after: sign)...]
     }
 
-    /// Whether the bytes may appear there unchanged or percent-encoded (RFC 3986 §3.2.1), and are printable ASCII.
+    /// Returns whether the bytes may appear there unchanged or percent-encoded (RFC 3986 §3.2.1), and are printable ASCII.
     private static func isPercentEncoded(_ text: Substring.UTF8View) -> Bool {
         var rest = Array(text)[...]
         while let byte = rest.popFirst() {
@@ -200,7 +200,7 @@ public struct StreamURL: Hashable, Sendable {
 
     private static func isDigit(_ byte: UInt8) -> Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte }
 
-    /// Whether the last label, ignoring trailing dots, looks like a number.
+    /// Returns whether the last label, ignoring trailing dots, looks like a number.
     private static func looksNumeric(_ host: Substring.UTF8View) -> Bool {
         var end = host.endIndex
         while end > host.startIndex, host[host.index(before: end)] == UInt8(ascii: ".") {
@@ -215,7 +215,7 @@ public struct StreamURL: Hashable, Sendable {
 
     static func isIPv4(_ host: String) -> Bool { isIPv4(Substring(host).utf8) }
 
-    /// Whether the host consists of four numbers, 0…255, without redundant zeros.
+    /// Returns whether the host consists of four numbers, 0…255, without redundant zeros.
     private static func isIPv4(_ host: Substring.UTF8View) -> Bool {
         var parts = 1
         var digits = 0

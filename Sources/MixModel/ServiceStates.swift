@@ -27,7 +27,7 @@ public struct ServiceWatch: Hashable, Sendable {
 
     public init() {}
 
-    /// Whether `take` would report these states. `now` is in nanoseconds.
+    /// Returns whether `take` would report these states. `now` is in nanoseconds.
     public func tells(of states: ServiceStates, now: Int64) -> Bool {
         states != known && limit.permits(at: now)
     }

@@ -12,7 +12,7 @@ struct WindowLimit: Hashable, Sendable {
         self.window = window
     }
 
-    /// Whether `take` would count an event at `now`.
+    /// Returns whether `take` would count an event at `now`.
     func permits(at now: Int64) -> Bool {
         times.count { now - $0 < window } < most
     }

@@ -73,7 +73,7 @@ enum WorkerStart {
         outcome.withLock { $0 = found }
     }
 
-    /// Whether no device driver is needed. A rendition has no choice.
+    /// Returns whether no device driver is needed. A rendition has no choice.
     private static func usesSoftwareEncoder(_ arguments: [String]) -> Bool {
         guard arguments.contains(where: { $0.hasPrefix("--encoder") }) else { return true }
         return value(of: "--encoder", in: arguments) == "software"

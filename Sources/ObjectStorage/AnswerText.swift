@@ -14,7 +14,7 @@ enum AnswerText {
         position(of: Array("<\(element)>".utf8), in: bytes[...]) != nil
     }
 
-    /// Whether a storage's text may be kept and sent back to it: 1 to 1024 printable ASCII characters.
+    /// Returns whether a storage's text may be kept and sent back to it: 1 to 1024 printable ASCII characters.
     static func isToken(_ text: String) -> Bool {
         1...1024 ~= text.utf8.count && text.utf8.allSatisfy { 0x21...0x7E ~= $0 }
     }

@@ -126,7 +126,7 @@ package struct StoredObject: Hashable, Sendable {
         self.tag = tag
     }
 
-    /// Whether the object is the one that was sent.
+    /// Returns whether the object is the one that was sent.
     ///
     /// - Returns: `nil` if the size is right and nothing else can be compared.
     func isSame(bytes: Int64, as checksum: ObjectChecksum) -> Bool? {

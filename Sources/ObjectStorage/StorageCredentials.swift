@@ -18,7 +18,7 @@ package struct StorageCredentials: Hashable, Sendable {
         self.sessionToken = sessionToken
     }
 
-    /// Whether a text can be the name of a key: ASCII characters without spaces and without `/ , =`, which signatures
+    /// Returns whether a text can be the name of a key: ASCII characters without spaces and without `/ , =`, which signatures
     /// use.
     package static func isAccessKey(_ text: String) -> Bool {
         accessKeyLengths ~= text.utf8.count

@@ -61,7 +61,7 @@ package struct UploadDocument: Hashable, Codable, Sendable {
         }
     }
 
-    /// Whether the object is, or will be, at this place.
+    /// Returns whether the object is, or will be, at this place.
     package func isAt(_ place: StoragePlace) -> Bool { endpoint == place.endpoint && bucket == place.bucket }
 
     package var isStored: Bool {

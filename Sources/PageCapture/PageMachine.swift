@@ -121,7 +121,7 @@ struct PageMachine: Sendable {
         return show(now)
     }
 
-    /// Whether the page has painted what it has to. A page over a program may be empty: an alert is there for a moment.
+    /// Returns whether the page has painted what it has to. A page over a program may be empty: an alert is there for a moment.
     private func hasPainted(_ loading: Loading) -> Bool {
         loading.isPainted || (loading.isLoaded && job?.picture != nil)
     }

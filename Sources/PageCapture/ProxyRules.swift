@@ -17,7 +17,7 @@ struct ProxyRules: Sendable {
     /// Schemes that a page's request can have. A tunnel request does not state its scheme.
     private static let schemes = ["https", "http"]
 
-    /// Whether the request may be sent to its host, as far as the name can tell. If not, the name is not even looked up:
+    /// Returns whether the request may be sent to its host, as far as the name can tell. If not, the name is not even looked up:
     /// a lookup reaches servers that the owner of the name has chosen, and can carry what the page wants to tell them.
     func allowsHost(of request: ProxyRequest) -> Bool { targets(of: request).contains { allowsHost($0) } }
 

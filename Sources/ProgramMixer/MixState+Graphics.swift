@@ -72,7 +72,7 @@ extension MixState {
         Graphic(cardOf: pane, isReconnecting: isReconnecting(pane, now: now))
     }
 
-    /// Whether the pane's source has delivered pictures and delivers nothing now. A participant who is still heard is
+    /// Returns whether the pane's source has delivered pictures and delivers nothing now. A participant who is still heard is
     /// connected.
     private func isReconnecting(_ pane: Pane, now: MediaTime) -> Bool {
         let id = SourceID(pane.source)

@@ -58,6 +58,6 @@ public struct ChannelHistory: Hashable, Sendable {
         messages[(messages.firstIndex { $0.id > id } ?? messages.endIndex)...]
     }
 
-    /// Whether no message after this number is missing, except deleted ones.
+    /// Returns whether no message after this number is missing, except deleted ones.
     public func reaches(_ id: Int64) -> Bool { id >= droppedUpTo }
 }

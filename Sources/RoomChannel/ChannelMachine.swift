@@ -164,10 +164,10 @@ public struct ChannelMachine: Sendable {
         return tellLife()
     }
 
-    /// Whether this sender may open the room, or open it again.
+    /// Returns whether this sender may open the room, or open it again.
     public func mayOpen(_ sender: ChannelSender) -> Bool { !isOpened || mayClose(sender) }
 
-    /// Whether this sender may close the room. One that is live without having been opened through the channel belongs
+    /// Returns whether this sender may close the room. One that is live without having been opened through the channel belongs
     /// to its participants: only a moderator may close it.
     public func mayClose(_ sender: ChannelSender) -> Bool {
         sender.isModerator || (isOpened ? opener != nil && opener == sender.user : !isLive)

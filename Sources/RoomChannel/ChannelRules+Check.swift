@@ -55,7 +55,7 @@ extension ChannelRules {
         return String(trimmed)
     }
 
-    /// Whether the text has visible characters.
+    /// Returns whether the text has visible characters.
     private static func isVisible(_ text: String) -> Bool {
         text.unicodeScalars.contains { !$0.properties.isWhitespace && !$0.properties.isDefaultIgnorableCodePoint }
     }

@@ -41,7 +41,7 @@ public struct WordList: Hashable, Sendable {
         self.words = words
     }
 
-    /// Whether the text contains a word of the list.
+    /// Returns whether the text contains a word of the list.
     public func matches(_ text: String) -> Bool {
         guard !words.isEmpty else { return false }
         let folded = Self.fold(text)
@@ -78,7 +78,7 @@ public struct WordList: Hashable, Sendable {
         return String(folded)
     }
 
-    /// Whether the scalar belongs to a script without spaces between words.
+    /// Returns whether the scalar belongs to a script without spaces between words.
     private static func isUnspaced(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         // Thai, Lao; Myanmar; Khmer; kana; Han, with its extensions.

@@ -78,7 +78,7 @@ struct IngestMachine: Sendable {
     var publishers: Int { streams.values.count { $0.connection != nil } }
     var count: Int { streams.count }
 
-    /// Whether the stream has a publisher, or had one until a moment ago.
+    /// Returns whether the stream has a publisher, or had one until a moment ago.
     func has(_ stream: String) -> Bool { streams[stream] != nil }
 
     var waitingRequests: Int { waiting.count }

@@ -121,7 +121,7 @@ final class GroupWriter: Sendable {
         }
     }
 
-    /// Whether a single write may have caused the error, rather than the file.
+    /// Returns whether a single write may have caused the error, rather than the file.
     private static func isOfOneWrite(_ error: any Error, _ failure: StoreError) -> Bool {
         if case .engine = failure { return true }
         return (error as? DatabaseError).map { $0.resultCode == .SQLITE_ERROR } ?? true

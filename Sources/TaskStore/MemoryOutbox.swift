@@ -46,7 +46,7 @@ struct MemoryOutbox {
         }
     }
 
-    /// Whether a waiting message of the same lane has a due time.
+    /// Returns whether a waiting message of the same lane has a due time.
     private func hasHead(_ message: OutboxMessage) -> Bool {
         entries.indices.contains { index in
             isWaiting(index, of: message.subscription)

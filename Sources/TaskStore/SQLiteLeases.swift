@@ -5,7 +5,7 @@ import MixModel
 /// The SQL statements of `LeaseStore`. A node's leases are valid while `nodes.until` is in the future; expelling a node
 /// deletes its row.
 enum SQLiteLeases {
-    /// Whether the task still belongs to that owner. Ownership does not end with time, only by a takeover, a release or
+    /// Returns whether the task still belongs to that owner. Ownership does not end with time, only by a takeover, a release or
     /// an expulsion.
     static func holds(_ requirement: StoreChange.Requirement, _ db: Database) throws -> Bool {
         guard let number = number(of: requirement.fence.owner) else { return false }

@@ -262,7 +262,7 @@ extension StoreError {
             }
     }
 
-    /// Whether the engine reports a missing table, column or index that an intact file has.
+    /// Returns whether the engine reports a missing table, column or index that an intact file has.
     private static func names(missing reason: String) -> Bool {
         ["no such table", "no such column", "no such index"].contains { reason.hasPrefix($0) }
             || reason.contains("has no column named")

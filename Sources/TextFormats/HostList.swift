@@ -34,14 +34,14 @@ public struct HostList: Hashable, Codable, Sendable {
 
     public init(entries: [Entry]) { self.entries = entries }
 
-    /// Whether an entry allows requests to this host and port.
+    /// Returns whether an entry allows requests to this host and port.
     public func allows(_ target: Reach.Target) -> Bool {
         let target = Reach.Target(scheme: target.scheme, host: target.host.lowercased(), port: target.port)
         let isAddress = Self.isAddress(target.host)
         return entries.contains { $0.allows(target, isAddress: isAddress) }
     }
 
-    /// Whether a resolver could take the host for an address (`127.1`, `2130706433`, `0x7f.1`), or always resolves it to
+    /// Returns whether a resolver could take the host for an address (`127.1`, `2130706433`, `0x7f.1`), or always resolves it to
     /// this machine. The last label of a public name never begins with a digit.
     private static func isAddress(_ host: String) -> Bool {
         if host == "localhost" || host.utf8.contains(UInt8(ascii: ":")) { return true }

@@ -22,7 +22,7 @@ package protocol EventHook: Sendable {
     /// A request that begins a stream named `lobby__alice`, without a secret.
     var example: HookRequest { get }
 
-    /// Whether the sender knows the secret.
+    /// Returns whether the sender knows the secret.
     ///
     /// The standard implementation compares the request's token, see `HookRequest.token`.
     func isAuthentic(_ request: HookRequest, secret: HookSecret) -> Bool

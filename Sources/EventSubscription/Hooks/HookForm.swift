@@ -35,7 +35,7 @@ package struct HookForm: Hashable, Sendable {
         }
     }
 
-    /// Whether the field occurs, even if its value is not UTF-8.
+    /// Returns whether the field occurs, even if its value is not UTF-8.
     package func has(_ name: String) -> Bool { fields.contains { $0.name.hasSameUTF8(as: name) } }
 
     /// Decodes form data; `nil` if the result is not UTF-8, because a replacement character must not become part of an

@@ -12,7 +12,7 @@ package struct HookSecret: Hashable, Sendable, CustomStringConvertible, CustomDe
         digest = Self.digest(text)
     }
 
-    /// Whether the text is the secret. Takes the same time for all texts of the same length.
+    /// Returns whether the text is the secret. Takes the same time for all texts of the same length.
     package func matches(_ text: String) -> Bool { HookSignature.areEqual(Self.digest(text), digest) }
 
     private static func digest(_ text: String) -> [UInt8] { Array(SHA256.hash(data: Array(text.utf8))) }

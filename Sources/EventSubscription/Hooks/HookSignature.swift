@@ -19,7 +19,7 @@ package enum HookSignature {
         Hexadecimal.text(SHA256.hash(data: Array(text.utf8)).prefix(8))
     }
 
-    /// Whether the bytes are equal. The time depends only on their number.
+    /// Returns whether the bytes are equal. The time depends only on their number.
     package static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         guard left.count == right.count else { return false }
         return zip(left, right).reduce(0 as UInt8) { $0 | ($1.0 ^ $1.1) } == 0

@@ -22,7 +22,7 @@ package struct HookSources: Hashable, Sendable {
         self.entries = entries.map { $0.lowercased() }
     }
 
-    /// Whether a caller may have this address. An IPv4 address mapped into IPv6 counts as IPv4.
+    /// Returns whether a caller may have this address. An IPv4 address mapped into IPv6 counts as IPv4.
     package func allows(_ peer: String) -> Bool {
         let peer = peer.lowercased()
         let address = peer.hasPrefix("::ffff:") && peer.contains(".") ? String(peer.dropFirst(7)) : peer

@@ -97,7 +97,7 @@ package struct LiveKitHook: EventHook {
         }
     }
 
-    /// Whether the participant may only watch, and therefore does not count as one. Permissions that are not granted
+    /// Returns whether the participant may only watch, and therefore does not count as one. Permissions that are not granted
     /// are missing.
     private static func isViewer(_ participant: HookDocument) -> Bool {
         let permission = participant["permission"]

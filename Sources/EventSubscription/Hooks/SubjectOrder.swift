@@ -20,7 +20,7 @@ struct SubjectOrder: Sendable {
 
     var count: Int { entries.count }
 
-    /// Whether no newer event about the participant is known. Several events may share a number.
+    /// Returns whether no newer event about the participant is known. Several events may share a number.
     mutating func admits(_ event: HookEvent, of hook: String) -> Bool {
         guard let sequence = event.sequence, let user = event.kind.user else { return true }
         let key = UTF8Key("\(hook)\u{0}\(event.room.rawValue)\u{0}\(user.rawValue)")

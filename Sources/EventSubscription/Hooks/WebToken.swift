@@ -24,7 +24,7 @@ struct WebToken {
 
     subscript(_ claim: String) -> HookDocument { claims[claim] }
 
-    /// Whether the token has an expiry time, has not expired, and may already be used.
+    /// Returns whether the token has an expiry time, has not expired, and may already be used.
     ///
     /// - Parameter time: Time in seconds since 1970.
     func isValid(at time: Double) -> Bool {

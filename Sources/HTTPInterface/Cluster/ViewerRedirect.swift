@@ -35,7 +35,7 @@ package struct ViewerRedirect: Sendable {
         return Response(status: .temporaryRedirect, headers: headers)
     }
 
-    /// Whether a redirect to another host works for the client.
+    /// Returns whether a redirect to another host works for the client.
     ///
     /// The service's own pages may connect only to their host (`WebPage`), and browsers name no origin for them. For a page of
     /// another host, the origin is `null` after a redirect (Fetch §4.4), which only `*` allows. A page in a sandboxed frame has

@@ -85,7 +85,7 @@ package final class SocketIORoomHandler: SocketIOHandler {
         }
     }
 
-    /// Whether another client that may close the room has opened it, too. Usually it is the same user's: the end of a
+    /// Returns whether another client that may close the room has opened it, too. Usually it is the same user's: the end of a
     /// lost connection is noticed after its client has connected again.
     private func isHeld(_ room: RoomID, besides client: Client) -> Bool {
         clients.withLock { clients in

@@ -323,7 +323,7 @@ actor WCSConnection {
         return true
     }
 
-    /// Whether the client has not ended this attempt to begin a stream.
+    /// Returns whether the client has not ended this attempt to begin a stream.
     private func wants(_ id: String, _ number: Int) -> Bool { opened[id]?.number == number }
 
     private func fail(_ id: String, _ number: Int, _ info: String) {

@@ -180,7 +180,7 @@ package final class WCSServer: Sendable {
         return Admission(app: caller.app, mayPublish: caller.scopes.contains(.publish), token: caller.token)
     }
 
-    /// Whether too many clients of an address have just been refused.
+    /// Returns whether too many clients of an address have just been refused.
     func isRefusing(_ address: String) -> Bool { limits.failures.wait(by: .address(address)) != nil }
 
     /// Counts a client that is refused.

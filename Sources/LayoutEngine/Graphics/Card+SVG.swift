@@ -45,7 +45,7 @@ extension Card {
     /// The smallest size of letters that are legible in a video, in pixels.
     static let smallest = 11
 
-    /// Whether the name is beside the circle, and not below it.
+    /// Returns whether the name is beside the circle, and not below it.
     static func isBeside(width: Int, height: Int) -> Bool { width >= height * 2 && height < 120 }
 
     /// Returns the size in pixels of a name below the circle.

@@ -33,7 +33,7 @@ enum LetterWidths {
         }
     }
 
-    /// Whether a character is a full em wide: Unicode's East Asian Width W and F, by blocks.
+    /// Returns whether a character is a full em wide: Unicode's East Asian Width W and F, by blocks.
     static func isWide(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x1100...0x115F, 0x2E80...0x303E, 0x3041...0x33FF, 0x3400...0x4DBF, 0x4E00...0x9FFF, 0xA000...0xA4CF,

@@ -120,7 +120,7 @@ extension Roster {
         }
     }
 
-    /// Whether the left stream of a user comes before the right one: the camera, then the screen. Names decide between
+    /// Returns whether the left stream of a user comes before the right one: the camera, then the screen. Names decide between
     /// equals, so that the order is deterministic.
     private static func precedes(_ left: LayoutParticipant, _ right: LayoutParticipant) -> Bool {
         if left.kind != right.kind { return left.kind.place < right.kind.place }

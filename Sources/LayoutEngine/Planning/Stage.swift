@@ -132,7 +132,7 @@ extension PaneStyle.SurroundStyle {
 }
 
 extension Label {
-    /// Whether the bar leaves two thirds of the pane free, and has room for more than one or two letters.
+    /// Returns whether the bar leaves two thirds of the pane free, and has room for more than one or two letters.
     func fits(in rectangle: Rectangle) -> Bool {
         size <= rectangle.height / 6 && size <= rectangle.width / 4
     }

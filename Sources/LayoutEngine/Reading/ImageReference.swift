@@ -2,7 +2,7 @@
 enum ImageReference {
     private static let longest = 1024
 
-    /// Whether `text` is an http or https URL with a host, or a relative path that stays inside its directory.
+    /// Returns whether `text` is an http or https URL with a host, or a relative path that stays inside its directory.
     static func isValid(_ text: String) -> Bool {
         guard 1...longest ~= text.utf8.count,
             text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "\\") })

@@ -32,7 +32,7 @@ struct JSONObjectReader {
 
     func has(_ key: String) -> Bool { members[key] != nil }
 
-    /// Whether the key's value is `false`, which disables the setting.
+    /// Returns whether the key's value is `false`, which disables the setting.
     mutating func isFalse(_ key: String) -> Bool {
         if case .boolean(false) = optional(key)?.value { return true }
         return false

@@ -157,7 +157,7 @@ public struct Pane: Hashable, Codable, Sendable {
 }
 
 extension Array<Pane> {
-    /// Whether a pane overlaps an earlier one, so that its shadow falls on that pane and not only on the background.
+    /// Returns whether a pane overlaps an earlier one, so that its shadow falls on that pane and not only on the background.
     public func liesOverAnother(_ index: Int) -> Bool {
         let pane = self[index]
         return self[..<index].contains { other in

@@ -1,5 +1,5 @@
 extension Condition {
-    /// Whether earlier arrangements cover every situation in which this condition holds.
+    /// Returns whether earlier arrangements cover every situation in which this condition holds.
     ///
     /// The result is sound but not complete: true is proven, so an arrangement that could be used is never called
     /// unreachable.

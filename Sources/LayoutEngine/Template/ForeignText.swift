@@ -58,7 +58,7 @@ public enum ForeignText {
         }
     }
 
-    /// Whether a scalar is not drawn, or changes how others are drawn.
+    /// Returns whether a scalar is not drawn, or changes how others are drawn.
     private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x200C, 0x200D: return false  // Joiners, without which some scripts and emoji fall apart.

@@ -71,7 +71,7 @@ public struct LayoutParameter: Hashable, Sendable {
         }
     }
 
-    /// Whether the value is allowed for the parameter.
+    /// Returns whether the value is allowed for the parameter.
     public func allows(_ value: Value) -> Bool {
         switch (kind, value) {
         case (.text(let most), .text(let text)): text.utf8.count <= most

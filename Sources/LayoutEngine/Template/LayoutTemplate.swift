@@ -54,8 +54,8 @@ public struct LayoutTemplate: Hashable, Sendable {
         leavesBackground(of: room) ? nil : canvas.ground(on: canvas(over: room).withinLimits)
     }
 
-    /// Whether the room's background is shown in place of the template's. A room gets the built-in layout without asking, so
-    /// a colour that was chosen stays. Black is the default, and counts as not chosen.
+    /// Returns whether the room's background is shown in place of the template's. A room gets the built-in layout without
+    /// asking, so a colour that was chosen stays. Black is the default, and counts as not chosen.
     private func leavesBackground(of room: Canvas) -> Bool {
         room.background != .black && name == Self.automaticName
     }

@@ -126,7 +126,7 @@ enum TextPart: Hashable {
         return parts + [.plain(String(rest))]
     }
 
-    /// Whether a text can be the name of a parameter.
+    /// Returns whether a text can be the name of a parameter.
     static func isName(_ text: some StringProtocol) -> Bool {
         guard 1...40 ~= text.utf8.count, let first = text.utf8.first else { return false }
         func isLetter(_ byte: UInt8) -> Bool { UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20 }

@@ -212,7 +212,7 @@ public struct ProgramRecording: Sendable {
         return last.dts - first.dts >= Self.patience
     }
 
-    /// Whether sound has come, and no picture, for so long that none is expected.
+    /// Returns whether sound has come, and no picture, for so long that none is expected.
     private func isSoundAlone(atEnd: Bool) -> Bool {
         guard audio != nil, let first = waiting.frames.first, let last = waiting.frames.last,
             !waiting.frames.contains(where: { $0.track == .video })

@@ -117,7 +117,7 @@ extension PageJob {
     /// Whether the page's console is read.
     public var hearsConsole: Bool { ready == .console || ending == .console }
 
-    /// Whether a browser that was started for one job can show the page of the other.
+    /// Returns whether a browser that was started for one job can show the page of the other.
     public func hasBrowser(like other: PageJob) -> Bool {
         (width, height, frameRate) == (other.width, other.height, other.frameRate)
             && (picture == nil) == (other.picture == nil) && user == other.user && isUnconfined == other.isUnconfined

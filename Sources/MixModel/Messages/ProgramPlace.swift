@@ -21,7 +21,7 @@ public struct ProgramPlace: Hashable, Codable, Sendable {
         self.ahead = ahead
     }
 
-    /// Whether this place must be stored, because a relay that continued from `other` could send a timestamp twice.
+    /// Returns whether this place must be stored, because a relay that continued from `other` could send a timestamp twice.
     public func isNews(after other: ProgramPlace?) -> Bool {
         guard let other, last == other.last else { return true }
         return !(abs(wallZero - other.wallZero) < Self.tolerance) || ahead > other.ahead + .milliseconds(50)

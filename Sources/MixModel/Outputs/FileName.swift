@@ -22,7 +22,7 @@ public enum FileName {
         return String(result.prefix(longest)) + "~~" + String(FNV1a.hash(of: name.utf8), radix: 16)
     }
 
-    /// Whether the name can be that of a recording's file, as made from `safe` and the number of a part: neither a path
+    /// Returns whether the name can be that of a recording's file, as made from `safe` and the number of a part: neither a path
     /// nor hidden.
     public static func isRecording(_ name: String) -> Bool {
         guard name.hasSuffix(".mp4"), name.utf8.count <= 250 else { return false }

@@ -130,7 +130,7 @@ public enum OnAir: String, Hashable, Codable, Sendable {
 }
 
 extension ProgramPlan {
-    /// Whether the plan differs from the other one only in its overlays, and has no cause of its own.
+    /// Returns whether the plan differs from the other one only in its overlays, and has no cause of its own.
     public func onlyChangesOverlays(of other: ProgramPlan) -> Bool {
         var copy = self
         (copy.revision, copy.scene.overlays) = (other.revision, other.scene.overlays)

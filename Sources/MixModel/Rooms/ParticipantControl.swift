@@ -76,7 +76,7 @@ extension Room {
         return true
     }
 
-    /// Whether an operator hides the user.
+    /// Returns whether an operator hides the user.
     public func isHidden(_ user: UserID) -> Bool { controls?.contains { $0.user == user && $0.hidden } ?? false }
 
     /// Streams from which programs are composed, in join order, with their loudness: all that are currently published,
@@ -98,6 +98,6 @@ extension Room {
         participants.contains { !$0.streams.isEmpty && !isHidden($0.user) }
     }
 
-    /// Whether programs are composed of the same streams as in an earlier state of the room, with the same loudness.
+    /// Returns whether programs are composed of the same streams as in an earlier state of the room, with the same loudness.
     public func offersTheSame(as old: Room) -> Bool { participants == old.participants && controls == old.controls }
 }

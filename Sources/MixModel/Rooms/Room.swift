@@ -120,14 +120,14 @@ struct EventMark: Hashable, Codable, Sendable {
     /// Position of this mark's last change, counted over all marks of the room.
     var touched: Int
 
-    /// Whether the given event is older than, or the same as, the marked one. Sequences decide within one source, times
+    /// Returns whether the given event is older than, or the same as, the marked one. Sequences decide within one source, times
     /// otherwise. Events that carry neither are accepted in the order of arrival.
     func isNewerThan(_ event: RoomEvent) -> Bool {
         if source.hasSameUTF8(as: event.source), let sequence, let other = event.sequence { return other <= sequence }
         return isLaterThan(event)
     }
 
-    /// Whether the mark is later than an event about another subject. Only times decide, because that event's sequence
+    /// Returns whether the mark is later than an event about another subject. Only times decide, because that event's sequence
     /// counts something else.
     func isLaterThan(_ event: RoomEvent) -> Bool {
         if let time, let other = event.time { other < time } else { false }

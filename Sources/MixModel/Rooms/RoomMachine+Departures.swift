@@ -6,7 +6,7 @@ extension Room {
     /// of streams always contain a `/`, so they cannot clash with it.
     private static func departureSubject(_ user: UserID?) -> String { "-" + (user?.rawValue ?? "") }
 
-    /// Whether this user, or all participants, are known to have left after the event.
+    /// Returns whether this user, or all participants, are known to have left after the event.
     func hasGone(_ user: UserID?, after event: RoomEvent) -> Bool {
         marks[Self.departureSubject(nil)]?.isLaterThan(event) == true
             || user.map { marks[Self.departureSubject($0)]?.isLaterThan(event) == true } ?? false

@@ -7,7 +7,7 @@ extension Room {
     /// Subject of marks for snapshots that list the participants. No user's identifier contains a `/`.
     static let participantsSubject = "@/"
 
-    /// Whether the event is older than any known event that affects it.
+    /// Returns whether the event is older than any known event that affects it.
     func knowsNewer(than event: RoomEvent) -> Bool {
         let subject = RoomMachine.subject(of: event.kind)
         switch event.kind {

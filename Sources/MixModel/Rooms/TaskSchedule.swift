@@ -13,13 +13,13 @@ public struct TaskSchedule: Hashable, Codable, Sendable {
         self.endsAt = endsAt
     }
 
-    /// Whether the start is in the future.
+    /// Returns whether the start is in the future.
     public func isAhead(at time: Double) -> Bool { startsAt.map { time < $0 } ?? false }
 
-    /// Whether the end has been reached.
+    /// Returns whether the end has been reached.
     func isOver(at time: Double) -> Bool { endsAt.map { time >= $0 } ?? false }
 
-    /// Whether the program is on air with or without participants.
+    /// Returns whether the program is on air with or without participants.
     func isOnAir(at time: Double) -> Bool {
         startsAt != nil && endsAt != nil && !isAhead(at: time) && !isOver(at: time)
     }

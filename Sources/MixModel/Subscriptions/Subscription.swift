@@ -74,7 +74,7 @@ public struct Subscription: Hashable, Codable, Sendable {
         modifiedAt = createdAt
     }
 
-    /// Whether the subscription reports an occurrence. Occurrences in rooms of another app are never reported.
+    /// Returns whether the subscription reports an occurrence. Occurrences in rooms of another app are never reported.
     public func wants(_ occurrence: Occurrence) -> Bool {
         let topic = occurrence.topic
         guard isEnabled, kind.tells(topic), topics?.contains(topic) ?? !Topic.onRequest.contains(topic),
@@ -84,7 +84,7 @@ public struct Subscription: Hashable, Codable, Sendable {
         return users.contains(user)
     }
 
-    /// Whether the subscription agrees with a request in everything that the request can specify.
+    /// Returns whether the subscription agrees with a request in everything that the request can specify.
     ///
     /// - Parameter other: The requested subscription; without secrets if the request leaves the choice of one to the
     ///   service.
@@ -96,7 +96,7 @@ public struct Subscription: Hashable, Codable, Sendable {
 }
 
 extension Subscription.Kind {
-    /// Whether subscriptions of this kind cover a topic.
+    /// Returns whether subscriptions of this kind cover a topic.
     public func tells(_ topic: Topic) -> Bool {
         switch self {
         case .own: true

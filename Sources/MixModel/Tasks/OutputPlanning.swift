@@ -1,6 +1,6 @@
 /// The planning of one kind of output. Pure.
 public protocol OutputPlanning: OutputDocument {
-    /// Whether a room with these settings has such an output regardless of the service's configuration.
+    /// Returns whether a room with these settings has such an output regardless of the service's configuration.
     static func isRequested(by settings: RoomSettings) -> Bool
 
     /// Returns the documents of this kind for the room's program; none if it is not requested or not possible.
@@ -20,7 +20,7 @@ public enum OutputPlanner {
         return kinds.flatMap { plan($0) }
     }
 
-    /// Whether the settings request an output themselves, so that a room with streams needs a task.
+    /// Returns whether the settings request an output themselves, so that a room with streams needs a task.
     public static func isRequested(by settings: RoomSettings) -> Bool {
         kinds.contains { $0.isRequested(by: settings) }
     }

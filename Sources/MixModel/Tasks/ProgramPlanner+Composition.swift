@@ -156,7 +156,7 @@ extension PlanningContext {
         images[background.url].map { Scene.Backdrop(image: $0, fit: background.fit) }
     }
 
-    /// Whether any stream that this room's program uses is live.
+    /// Returns whether any stream that this room's program uses is live.
     public func hasStreams(for room: Room) -> Bool {
         switch room.settings.program?.composition ?? .automatic {
         case .automatic: room.hasShownStreams

@@ -99,7 +99,7 @@ public enum ProgramPlanner {
         }
     }
 
-    /// Whether the room's program has a destination: it has an output, or may be watched without any. Otherwise there
+    /// Returns whether the room's program has a destination: it has an output, or may be watched without any. Otherwise there
     /// is no task.
     public static func hasDestination(_ room: Room, in context: PlanningContext) -> Bool {
         context.playsWithoutOutputs && room.settings.outputs == nil

@@ -24,7 +24,7 @@ extension TaskMachine {
         return room
     }
 
-    /// Whether this task was created by a request with these settings.
+    /// Returns whether this task was created by a request with these settings.
     public func wasMade(with settings: RoomSettings) -> Bool {
         guard case .explicit(let creation) = origin else { return false }
         return (creation.firstSettings ?? creation.settings) == settings
@@ -57,7 +57,7 @@ extension TaskMachine {
         if case .explicit(let creation) = origin { creation.settings.policy.whenIdle == .finishWithRoom } else { false }
     }
 
-    /// Whether a task whose program ends for the reason ends permanently.
+    /// Returns whether a task whose program ends for the reason ends permanently.
     func finishes(after reason: EndReason) -> Bool {
         switch reason {
         case .roomDeleted, .scheduled: true

@@ -1,6 +1,6 @@
 /// The detection of rooms in which no participant is on air.
 extension TaskMachine {
-    /// Whether the room has no stream that the program could show. A task that ends with its room also requires that
+    /// Returns whether the room has no stream that the program could show. A task that ends with its room also requires that
     /// the room is empty.
     func isIdle(_ room: Room, _ context: PlanningContext) -> Bool {
         // A task whose start is in the future is not idle yet, nor is one between its times.

@@ -151,7 +151,7 @@ extension ProgramPlanner.Program {
 }
 
 extension PlanningContext {
-    /// Whether the plan was made with other limits on addresses.
+    /// Returns whether the plan was made with other limits on addresses.
     fileprivate func differs(from plan: ProgramPlan) -> Bool {
         plan.sourceReach != sourceReach || plan.outputReach != outputReach
     }

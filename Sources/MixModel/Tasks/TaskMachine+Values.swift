@@ -24,7 +24,7 @@ extension TaskMachine {
         return [.apply(plan)]
     }
 
-    /// Whether a mix composed by the layout is on air, or about to be.
+    /// Returns whether a mix composed by the layout is on air, or about to be.
     public func showsLayout(in room: Room) -> Bool {
         guard case .onAir(let onAir) = state, case .mix? = onAir.program?.plan.mode else { return false }
         return (settings ?? room.settings).program?.composition ?? .automatic == .automatic
@@ -32,7 +32,7 @@ extension TaskMachine {
 }
 
 extension ProgramPlanner.Program {
-    /// Whether the program differs from the plan's only in its overlays.
+    /// Returns whether the program differs from the plan's only in its overlays.
     fileprivate func onlyChangesOverlays(of plan: ProgramPlan) -> Bool {
         guard scene.overlays != plan.scene.overlays else { return false }
         var program = self

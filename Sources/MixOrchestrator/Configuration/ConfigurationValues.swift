@@ -21,7 +21,7 @@ struct ConfigurationValues {
         reader.string(forKey: ConfigKey(key), isSecret: true).flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Whether a list is configured, even an empty one.
+    /// Returns whether a list is configured, even an empty one.
     func isSet(_ list: String) -> Bool { reader.stringArray(forKey: ConfigKey(list)) != nil }
 
     func list(_ key: String) -> [String] {

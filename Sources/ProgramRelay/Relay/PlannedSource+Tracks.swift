@@ -5,7 +5,7 @@ extension PlannedSource {
     /// Whether no track is left out.
     var takesEverything: Bool { tracks ?? .all == .all }
 
-    /// Whether items of a track are used; `nil` = items that belong to no track.
+    /// Returns whether items of a track are used; `nil` = items that belong to no track.
     func takes(_ track: Track?) -> Bool {
         switch tracks {
         case .audio: track != .video

@@ -21,7 +21,7 @@ struct TickSchedule {
     /// Whether the next check is one of a calm bypass.
     private var isCalm = false
 
-    /// Whether a packet that is being handled now causes the next check, so that it does not wake the loop once more.
+    /// Returns whether a packet that is being handled now causes the next check, so that it does not wake the loop once more.
     func isDueWithPacket(at now: MediaTime) -> Bool { isCalm && due.map { now >= $0 - Self.advance } ?? false }
 
     /// Records that a check is made now.

@@ -13,7 +13,7 @@ enum ContainedPath {
 
     static let mostBytes = 1024
 
-    /// Whether the text is a relative path without `.` and `..`.
+    /// Returns whether the text is a relative path without `.` and `..`.
     static func isRelative(_ reference: String) -> Bool {
         let parts = reference.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         return !reference.isEmpty && reference.utf8.count <= mostBytes && !reference.utf8.contains(0)

@@ -27,14 +27,14 @@ extension RoomChannels {
         throw .moving(room.rawValue)
     }
 
-    /// Whether no other node can have the channel's room at this moment, and the room is not about to move.
+    /// Returns whether no other node can have the channel's room at this moment, and the room is not about to move.
     func isHome(_ channel: OpenChannel) -> Bool {
         guard channels[channel.room] === channel, !channel.isFrozen else { return false }
         guard let node = cluster?.node else { return true }
         return node.isSure(of: channel.room) && isConfirmed(channel)
     }
 
-    /// Whether no other node has had the channel's room since the channel was made.
+    /// Returns whether no other node has had the channel's room since the channel was made.
     func isConfirmed(_ channel: OpenChannel) -> Bool {
         guard let node = cluster?.node else { return true }
         guard let epoch = node.epoch(of: channel.room) else { return false }
@@ -152,7 +152,7 @@ extension RoomChannels {
         return isShown(channel) ? 1 : 0
     }
 
-    /// Whether a layout on air shows values of the channel.
+    /// Returns whether a layout on air shows values of the channel.
     func isShown(_ channel: OpenChannel) -> Bool {
         !registry.services.values.shown(in: channel.room).isEmpty
     }

@@ -25,7 +25,7 @@ extension ClusterNode {
     /// Sets the state that moves with the node's rooms. Call before `run`.
     package func attach(_ belongings: any RoomBelongings) { self.belongings.withLock { $0 = belongings } }
 
-    /// Whether no other node can have the room at this moment, and it is not about to move. A node that was suspended
+    /// Returns whether no other node can have the room at this moment, and it is not about to move. A node that was suspended
     /// may have lost a room without knowing it.
     func isSure(of room: RoomID) -> Bool {
         let now = BootClock.now()

@@ -4,7 +4,7 @@ import TextFormats
 
 /// The streams of this node's ingest, for the other nodes.
 package protocol LocalStreams: AnyObject, Sendable {
-    /// Whether a publisher of the stream is connected or about to be let in; `nil` if that is not known at the moment.
+    /// Returns whether a publisher of the stream is connected or about to be let in; `nil` if that is not known at the moment.
     func hasPublisher(of stream: String) async -> Bool?
     /// Looks soon whether the stream's room has it from another ingest by now.
     func look(at stream: String)

@@ -25,7 +25,7 @@ struct Placement: Sendable {
             .map(\.entry)
     }
 
-    /// Whether a node with these cores should leave new rooms to another one, because it has none for a mix of two, and
+    /// Returns whether a node with these cores should leave new rooms to another one, because it has none for a mix of two, and
     /// another node has.
     static func isCrowded(_ cores: NodeCores?, among others: [NodeEntry]) -> Bool {
         guard let cores, !cores.areRoomy else { return false }

@@ -33,7 +33,7 @@ enum AbandonedSession {
         return write(named, "\(session)/vod.m3u8") && markEnded("\(session)/session.json")
     }
 
-    /// Whether a packager has the room's directory.
+    /// Returns whether a packager has the room's directory.
     static func isBusy(_ room: String) -> Bool {
         let lock = open("\(room)/\(lockName)", O_RDWR | O_CLOEXEC | O_NOFOLLOW)
         guard lock >= 0 else { return false }

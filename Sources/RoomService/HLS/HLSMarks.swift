@@ -49,6 +49,6 @@ extension HLSFiles {
         return marks.applied(to: text, isComplete: Self.isComplete(item.name))
     }
 
-    /// Whether a playlist lists all kept segments.
+    /// Returns whether a playlist lists all kept segments.
     static func isComplete(_ name: String) -> Bool { name.hasSuffix("-event.m3u8") || name.hasSuffix("-vod.m3u8") }
 }

@@ -62,7 +62,7 @@ package final class HookIntake: Sendable {
         sessions.withLock { $0.settle(event, of: hook, peer: peer, as: settlement) }
     }
 
-    /// Whether the room already has the published stream.
+    /// Returns whether the room already has the published stream.
     private func isThere(_ event: HookEvent) async -> Bool {
         guard case .streamPublished(let publication) = event.kind else { return false }
         let streams = try? await registry.snapshot(event.room)?.room.document.streams

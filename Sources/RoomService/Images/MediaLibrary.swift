@@ -20,7 +20,7 @@ package final class MediaLibrary: Sendable {
     /// Directory of the copies below a data directory.
     package static func downloads(in data: String) -> String { data + "/media" }
 
-    /// Whether the text can be the name of a file: a relative path without `..`.
+    /// Returns whether the text can be the name of a file: a relative path without `..`.
     package static func isName(_ text: String) -> Bool { ContainedPath.isRelative(text) }
 
     /// Returns the paths of media, by reference. A URL without a copy is left out. Whether a file exists is checked and

@@ -47,15 +47,15 @@ struct IngestDesk: Sendable {
     /// The streams that are in rooms.
     var keys: Set<IngestStreamKey> { Set(known.keys) }
 
-    /// Whether another publisher of the stream is connected.
+    /// Returns whether another publisher of the stream is connected.
     func hasPublisher(_ key: IngestStreamKey) -> Bool { known[key]?.isConnected ?? false }
 
     func has(_ key: IngestStreamKey) -> Bool { known[key] != nil }
 
-    /// Whether the event of a publisher of the stream is being stored.
+    /// Returns whether the event of a publisher of the stream is being stored.
     func isBeginning(_ key: IngestStreamKey) -> Bool { beginning.contains(key) }
 
-    /// Whether a publisher of the stream may begin if its app may have this many streams.
+    /// Returns whether a publisher of the stream may begin if its app may have this many streams.
     ///
     /// A publisher that takes over a stream or returns to it has the stream's place. Streams of other apps do not count.
     func hasPlace(for key: IngestStreamKey, most: Int) -> Bool {

@@ -8,7 +8,7 @@ package struct IngestFiles: Sendable {
     /// Maximum size of a journal that is read, in bytes.
     private static let longestJournal = 4 << 20
 
-    /// Whether an earlier run has left files.
+    /// Returns whether an earlier run has left files.
     static func exist(in data: String) -> Bool { FileManager.default.fileExists(atPath: data + "/ingest") }
 
     /// - Throws: `StartupError` if the directory cannot be created.

@@ -44,7 +44,7 @@ struct IngestLanes: Sendable {
     private var lanes: [RoomID: [Work]] = [:]
     private(set) var count = 0
 
-    /// Whether the room has no work, neither in progress nor queued.
+    /// Returns whether the room has no work, neither in progress nor queued.
     func isIdle(_ room: RoomID) -> Bool { lanes[room] == nil }
 
     mutating func add(_ work: Work) -> Outcome {

@@ -103,7 +103,7 @@ struct IngestStreamKey: Hashable, Sendable {
 
     private var relayPath: String { "/relay/\(text)" }
 
-    /// Whether a URL is a URL of this stream at one of these ingests.
+    /// Returns whether a URL is a URL of this stream at one of these ingests.
     func isStream(_ url: String, at places: [IngestPlace]) -> Bool {
         places.contains { url.startsInUTF8(with: "rtmp://\($0.text)\(relayPath)?relay=") }
     }
@@ -120,7 +120,7 @@ struct IngestStreamKey: Hashable, Sendable {
         "rtmp://\(rules.ownPlace.text)/\(Self.publishing)\(text)?\(Self.proof)\(Self.code(of: Self.publishing + text, secret))"
     }
 
-    /// Whether a publisher says that it is a worker of the service, as `publishingURL` has it.
+    /// Returns whether a publisher says that it is a worker of the service, as `publishingURL` has it.
     static func isWorkers(_ request: IngestRequest) -> Bool { request.application.startsInUTF8(with: publishing) }
 
     /// The proof in a request that such a worker makes.

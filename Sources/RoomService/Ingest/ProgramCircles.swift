@@ -34,14 +34,14 @@ struct ProgramCircles: Sendable {
     /// Notes whose program a stream is, whatever follows from that.
     mutating func set(_ key: IngestStreamKey, _ origin: RoomID?) { origins[key] = origin }
 
-    /// Whether a publisher closes a circle, together with streams of other ingests.
+    /// Returns whether a publisher closes a circle, together with streams of other ingests.
     ///
     /// - Parameter others: The rooms whose programs those streams are.
     func closes(_ key: IngestStreamKey, from origin: RoomID, with others: [IngestStreamKey: RoomID]) -> Bool {
         ProgramCircles(origins: others.merging(origins) { $1 }).leads(from: key.names.room, to: origin)
     }
 
-    /// Whether `room`'s program is a part of that of `goal`, or they are one.
+    /// Returns whether `room`'s program is a part of that of `goal`, or they are one.
     private func leads(from room: RoomID, to goal: RoomID) -> Bool {
         var reached: Set<RoomID> = [room]
         var waiting = [room]

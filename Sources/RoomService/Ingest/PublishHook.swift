@@ -98,7 +98,7 @@ struct PublishHookReader: Sendable {
         }
     }
 
-    /// Whether a status is a decision rather than a fault of the hook.
+    /// Returns whether a status is a decision rather than a fault of the hook.
     private static func isVerdict(_ code: Int?) -> Bool {
         guard let code, 400...499 ~= code else { return false }
         return code != 408 && code != 429

@@ -127,7 +127,7 @@ extension LayoutDirectory {
 
     // MARK: Files
 
-    /// Whether a finding about a layout's file changes nothing.
+    /// Returns whether a finding about a layout's file changes nothing.
     ///
     /// - Parameter stamp: The file's stamp; `nil` = there is no file.
     func isIgnored(_ stamp: LayoutFiles.Stamp?, of name: String) -> Bool {
@@ -246,7 +246,7 @@ extension LayoutDirectory {
 }
 
 extension LayoutFiles {
-    /// Whether a file that could not be replaced is still the same. Blocks.
+    /// Returns whether a file that could not be replaced is still the same. Blocks.
     ///
     /// - Parameter stamp: The file's stamp at that time; `nil` if there is no such file.
     fileprivate func isUnchanged(_ name: String, since stamp: Stamp?) -> Bool {

@@ -32,7 +32,7 @@ package struct LayoutFiles: Sendable {
         }
     }
 
-    /// Whether a layout can have this name: 1 to 64 of a-z, A-Z, 0-9, `-` and `_`, so that it stays in the directory.
+    /// Returns whether a layout can have this name: 1 to 64 of a-z, A-Z, 0-9, `-` and `_`, so that it stays in the directory.
     package static func isName(_ name: String) -> Bool {
         1...64 ~= name.utf8.count
             && name.utf8.allSatisfy { byte in

@@ -291,7 +291,7 @@ struct LayoutWatchLoop {
         findings = LayoutWatch.Findings()
     }
 
-    /// Whether the last write is more than 1 s ago, so that its writer should be done.
+    /// Returns whether the last write is more than 1 s ago, so that its writer should be done.
     private func isOld(_ stamp: LayoutFiles.Stamp?) -> Bool {
         guard let stamp else { return false }
         let age = wallClock() - Double(stamp.seconds) - Double(stamp.nanoseconds) / 1e9

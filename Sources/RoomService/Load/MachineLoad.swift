@@ -87,7 +87,7 @@ package final class MachineLoad: Sendable {
     /// Reserves cores for work that is not a task. Replaces the previous reservation.
     package func reserve(cores: Double) { accounting.withLock { $0.reserved = cores } }
 
-    /// Whether work that is not a task and needs this many cores fits. An idle machine accepts it in any case.
+    /// Returns whether work that is not a task and needs this many cores fits. An idle machine accepts it in any case.
     ///
     /// - Parameter pending: Cores of other such work that has been accepted and is not reserved yet.
     package func hasRoom(cores: Double, besides pending: Double = 0) -> Bool {

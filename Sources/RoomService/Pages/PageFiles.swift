@@ -6,7 +6,7 @@ package typealias PageFiles = WorkerFiles<PageRecord>
 extension PageFiles {
     private static let folder = "pages"
 
-    /// Whether an earlier run has left files.
+    /// Returns whether an earlier run has left files.
     static func exist(in data: String) -> Bool { exist(in: data, name: folder) }
 
     /// - Throws: `StartupError` if the directory cannot be created, or its path is too long for sockets.

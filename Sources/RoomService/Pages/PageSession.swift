@@ -115,7 +115,7 @@ actor PageSession {
         input.finish()
     }
 
-    /// Whether the page already runs this job, apart from a token that has been used, and from the share of the machine,
+    /// Returns whether the page already runs this job, apart from a token that has been used, and from the share of the machine,
     /// which is no reason to interrupt a page on air.
     nonisolated func isSame(as job: PageJob) -> Bool {
         var job = job

@@ -77,7 +77,7 @@ package final class PageSupervisor: Service {
     /// The programs that pages require and that are not installed.
     package static var missingPrograms: [String] { PagePrograms.missing.map(\.name) }
 
-    /// Whether an earlier run has left pages.
+    /// Returns whether an earlier run has left pages.
     package static func hasLeftovers(in data: String) -> Bool { PageFiles.exist(in: data) }
 
     package func run() async throws {
@@ -218,7 +218,7 @@ package final class PageSupervisor: Service {
 
     // MARK: - Ends
 
-    /// Whether the URL is that of a page's stream.
+    /// Returns whether the URL is that of a page's stream.
     private func isPage(_ url: String) -> Bool {
         configuration.map { url.startsInUTF8(with: "rtmp://\($0.ingest.pullPlace)/relay/") } ?? false
     }

@@ -24,6 +24,6 @@ package protocol ProgramsElsewhere: Sendable {
     /// Asks for a keyframe of the program. May have no effect.
     func requestKeyframe(of task: TaskID, in room: RoomID) async
 
-    /// Whether another node has the room of a task.
+    /// Returns whether another node has the room of a task.
     func mayHave(_ task: TaskID) async -> Bool
 }

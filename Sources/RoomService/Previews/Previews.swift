@@ -151,7 +151,7 @@ package final class Previews: Sendable {
 }
 
 extension SourceID {
-    /// Whether the source is a stream of this user, in any room.
+    /// Returns whether the source is a stream of this user, in any room.
     func isOf(_ user: UserID) -> Bool { rawValue.utf8.starts(with: Array("\(user)/".utf8)) }
 }
 

@@ -90,7 +90,7 @@ package struct RecordingShelf: Sendable {
         }
     }
 
-    /// Whether a file was removed here because all targets have it.
+    /// Returns whether a file was removed here because all targets have it.
     package func isElsewhere(_ path: String) async throws -> Bool {
         try await pool.runIfActive { isStoredElsewhere(path) }
     }
@@ -198,7 +198,7 @@ package struct RecordingShelf: Sendable {
         return Int64(status.st_size)
     }
 
-    /// Whether the file's recorder holds its lock.
+    /// Returns whether the file's recorder holds its lock.
     static func isBeingWritten(_ path: String) -> Bool {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { return false }

@@ -53,7 +53,7 @@ package final class RecordingThumbnails: Service {
         }
     }
 
-    /// Whether the picture of this version of a recording is still to be made. Blocks.
+    /// Returns whether the picture of this version of a recording is still to be made. Blocks.
     func isDue(_ path: String, _ version: String) -> Bool {
         let isHopeless = failed.withLock { $0.contains(Self.key(path, version)) }
         return !isHopeless && access(RecordingShelf.thumbnail(path), F_OK) != 0

@@ -32,7 +32,7 @@ package struct WorkerFiles<Record: Codable & Sendable>: Sendable {
         }
     }
 
-    /// Whether an earlier run has left such a folder.
+    /// Returns whether an earlier run has left such a folder.
     static func exist(in data: String, name: String) -> Bool {
         FileManager.default.fileExists(atPath: "\(data)/\(name)")
     }

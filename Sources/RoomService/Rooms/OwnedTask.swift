@@ -38,7 +38,7 @@ package struct OwnedTask: Sendable {
     static let finishedLifetime: Double = 3600
     static let mostFinished = 16
 
-    /// Whether the task ended permanently long enough ago to be removed. `now` is in seconds since 1970.
+    /// Returns whether the task ended permanently long enough ago to be removed. `now` is in seconds since 1970.
     func isForgotten(_ now: Double) -> Bool {
         guard machine.document.isFinished, let finishedAt = machine.document.finishedAt else { return false }
         return now - finishedAt >= Self.finishedLifetime

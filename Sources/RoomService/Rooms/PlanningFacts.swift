@@ -7,7 +7,7 @@ package protocol PlanningFacts: Sendable {
     /// Layout of rooms that select none.
     var defaultLayout: String { get }
 
-    /// Whether a room of this app without outputs of its own gets a program even if no outputs are configured.
+    /// Returns whether a room of this app without outputs of its own gets a program even if no outputs are configured.
     func playsWithoutOutputs(_ app: AppID) -> Bool
 
     /// Destinations of rooms that have none of their own.
@@ -32,7 +32,7 @@ extension PlanningFacts {
     /// Returns the destinations of the room's program: its own, or else the configured ones.
     package func outputs(of room: Room) -> [PushDestination] { room.settings.outputs ?? configuredOutputs(of: room) }
 
-    /// Whether the room's program has an output of any kind, or needs none.
+    /// Returns whether the room's program has an output of any kind, or needs none.
     package func hasDestination(_ room: Room) -> Bool {
         room.settings.outputs == nil && playsWithoutOutputs(room.id.app)
             || !outputs(of: room).isEmpty || OutputPlanner.isRequested(by: room.settings)

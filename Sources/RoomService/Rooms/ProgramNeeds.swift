@@ -15,7 +15,7 @@ final class ProgramNeeds: Sendable {
 
         var isEmpty: Bool { rooms.isEmpty && images.isEmpty && media.isEmpty }
 
-        /// Whether an image or idle media are needed.
+        /// Returns whether an image or idle media are needed.
         func contains(_ name: String) -> Bool { images.contains(name) || media.contains(name) }
 
         /// - Parameter parameterImages: Images named by values of the layout's parameters.

@@ -50,7 +50,7 @@ package final class QuotaUsage: Sendable {
 
     func removeRoom(of app: AppID) { count(rooms: -1, bytes: 0, of: app) }
 
-    /// Whether the app's rooms may take more bytes.
+    /// Returns whether the app's rooms may take more bytes.
     func mayGrow(_ app: AppID) -> Bool {
         let limit = quotas.of(app)[.storedBytes]
         return state.withLock { $0.usage[app]?.bytes ?? 0 < limit }

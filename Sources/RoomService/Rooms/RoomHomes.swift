@@ -11,7 +11,7 @@ package protocol RoomHomes: AnyObject, Sendable {
     ///
     /// - Throws: As `enter`.
     func check(_ room: RoomID) async throws(OrchestratorError)
-    /// Whether the room belongs to this node at this moment.
+    /// Returns whether the room belongs to this node at this moment.
     func has(_ room: RoomID) -> Bool
     /// The rooms that belong to this node at this moment.
     var rooms: Set<RoomID> { get }

@@ -48,7 +48,7 @@ extension RoomOwner {
             : "relays did not stop within \(limit): \(names.prefix(5).joined(separator: ", "))"
     }
 
-    /// Whether nothing of the task is being sent. Programs that were started since the move began wait.
+    /// Returns whether nothing of the task is being sent. Programs that were started since the move began wait.
     private func isDown(_ task: OwnedTask, wasSending: Bool) -> Bool {
         guard task.machine.document.isActive else { return true }
         guard wasSending else { return task.status == nil && task.machine.document.plan != nil }

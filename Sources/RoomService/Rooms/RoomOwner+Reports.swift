@@ -80,7 +80,7 @@ extension RoomOwner {
 }
 
 extension RelayStatus {
-    /// Whether the same feed is on air as in another status.
+    /// Returns whether the same feed is on air as in another status.
     fileprivate func isOnAir(as other: RelayStatus?) -> Bool {
         onAir == other?.onAir && bypassSource == other?.bypassSource && scene == other?.scene
     }

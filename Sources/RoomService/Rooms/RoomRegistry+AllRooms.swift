@@ -31,7 +31,7 @@ extension RoomRegistry {
     /// Adds an entry to the timelines of a room's active tasks, if the room is in memory.
     func note(_ entry: TimelineEntry, in room: RoomID) { ownerInMemory(room)?.note(entry) }
 
-    /// Whether a room is in memory, as every room on air is.
+    /// Returns whether a room is in memory, as every room on air is.
     func hasInMemory(_ room: RoomID) -> Bool { ownerInMemory(room) != nil }
 
     /// Returns the number of rooms, and of tasks in each state. Takes constant time, however many rooms are in memory.

@@ -24,7 +24,7 @@ extension RoomRegistry {
         }
     }
 
-    /// Whether another node may have the room.
+    /// Returns whether another node may have the room.
     package func mayBeElsewhere(_ id: RoomID) -> Bool { services.homes.map { !$0.has(id) } ?? false }
 
     /// Ensures that no other node has the room.

@@ -47,7 +47,7 @@ extension RoomRegistry {
         await ownerInMemory(room)?.programsOnAir ?? [:]
     }
 
-    /// Whether relays run for the room, or are wanted.
+    /// Returns whether relays run for the room, or are wanted.
     func hasPrograms(_ room: RoomID) async -> Bool { await ownerInMemory(room)?.hasPrograms ?? false }
 
     /// Removes a room's owner for a move. The caller then calls `endMove`, or the owner's `leave`.

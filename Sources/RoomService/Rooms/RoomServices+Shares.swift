@@ -84,12 +84,12 @@ extension RoomServices {
 }
 
 extension RoomDraft {
-    /// Whether the change stores the room for the first time.
+    /// Returns whether the change stores the room for the first time.
     fileprivate func isFirst(after old: Versioned<Room>) -> Bool { old.version == 0 && makesRoom && !deletesRoom }
 }
 
 extension RoomState {
-    /// Whether the task is idle before and after the change, so that neither its load nor its share changes.
+    /// Returns whether the task is idle before and after the change, so that neither its load nor its share changes.
     fileprivate func isAtRest(_ machine: TaskMachine, at index: Int) -> Bool {
         machine.isAtRest && index < tasks.count && tasks[index].machine.document.isAtRest
     }

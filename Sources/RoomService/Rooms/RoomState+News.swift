@@ -39,7 +39,7 @@ extension RoomState {
         for index in tasks.indices where !tasks[index].outputChanges.isEmpty { tasks[index].outputChanges = [] }
     }
 
-    /// Whether there are changes of the task's outputs or the room's services to report.
+    /// Returns whether there are changes of the task's outputs or the room's services to report.
     func hasNews(of task: TaskID, now: Int64) -> Bool {
         guard let task = self.task(task) else { return false }
         return !task.outputChanges.isEmpty || serviceWatch.tells(of: ServiceStates(tasks), now: now)

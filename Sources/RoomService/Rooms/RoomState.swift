@@ -37,7 +37,7 @@ package struct RoomState: Sendable {
     /// Whether the room or one of its tasks is stored.
     var isAnythingStored: Bool { isStored || tasks.contains { $0.machine.version > 0 } }
 
-    /// Whether the room waits for nothing, not even for ended tasks to be removed. Streams without a destination do not
+    /// Returns whether the room waits for nothing, not even for ended tasks to be removed. Streams without a destination do not
     /// count as waiting.
     func isDispensable(_ facts: some PlanningFacts) -> Bool {
         !(room.document.hasStreams && facts.hasDestination(room.document))
@@ -87,7 +87,7 @@ package struct RoomState: Sendable {
         return (onAir.isEmpty ? tasks.filter(\.wantsProgram) : onAir).map(\.id)
     }
 
-    /// Whether outputs of this kind run for the room, or are about to.
+    /// Returns whether outputs of this kind run for the room, or are about to.
     package func expects(_ kind: (some OutputDocument).Type) -> Bool {
         tasks.contains { $0.machine.document.plan?.outputs.of(kind).isEmpty == false }
     }

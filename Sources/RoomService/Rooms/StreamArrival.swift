@@ -20,7 +20,7 @@ package struct IngestStreamURL: Hashable, Sendable {
         guard Self.name(of: path) != nil else { return nil }
     }
 
-    /// Whether it is the stream of this path at another ingest.
+    /// Returns whether it is the stream of this path at another ingest.
     func isElsewhere(than path: String) -> Bool {
         guard !self.path.hasSameUTF8(as: path), let own = Self.name(of: self.path), let name = Self.name(of: path)
         else { return false }
@@ -80,7 +80,7 @@ package enum StreamTurn: Hashable, Codable, Sendable {
     /// The publisher begins only if there is no other, or if the other is this one, whose publisher is gone.
     case yields(except: StreamHolder?)
 
-    /// Whether it takes the place of another one.
+    /// Returns whether it takes the place of another one.
     func takes(from holder: StreamHolder) -> Bool {
         switch self {
         case .takes: true

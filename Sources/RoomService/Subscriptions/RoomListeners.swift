@@ -64,7 +64,7 @@ package final class RoomListeners: Sendable {
         return RoomListener(mailbox) { [weak self] in self?.leave(room, number) }
     }
 
-    /// Whether a client that has received everything up to `number` has missed nothing since.
+    /// Returns whether a client that has received everything up to `number` has missed nothing since.
     package func isUpToDate(_ number: Int64, of room: RoomID) -> Bool {
         state.withLock { state in
             guard let followed = state.rooms[room] else { return false }

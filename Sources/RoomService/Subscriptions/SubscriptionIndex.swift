@@ -22,7 +22,7 @@ package final class SubscriptionIndex: Sendable {
     /// Whether there are no subscriptions.
     var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
 
-    /// Whether the app has an enabled subscription.
+    /// Returns whether the app has an enabled subscription.
     func tells(of app: AppID) -> Bool {
         guard !isEmpty else { return false }
         return state.withLock { $0.byApp[app]?.contains(where: \.isEnabled) == true }
@@ -102,7 +102,7 @@ package final class SubscriptionIndex: Sendable {
         }
     }
 
-    /// Whether these are all of the subscriptions, in these versions.
+    /// Returns whether these are all of the subscriptions, in these versions.
     func hasJust(_ subscriptions: [Versioned<Subscription>]) -> Bool {
         state.withLock { state in
             state.subscriptions.count == subscriptions.count

@@ -43,7 +43,7 @@ package struct UploadSettings: Sendable {
 
     package init(targets: [UploadTarget]) { self.targets = targets }
 
-    /// Whether a file may be removed here, because its notes say that all targets have it. Blocks.
+    /// Returns whether a file may be removed here, because its notes say that all targets have it. Blocks.
     func mayRemove(_ item: UploadItem) -> Bool {
         guard !keepsFiles else { return false }
         return targets.allSatisfy { target in

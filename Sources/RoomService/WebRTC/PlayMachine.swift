@@ -72,7 +72,7 @@ struct PlayMachine: Sendable {
     /// Creates the state of a worker from an earlier run of the service.
     init() { state = .adopting }
 
-    /// Whether nothing further can happen.
+    /// Returns whether nothing further can happen.
     func isOver(now: Int64) -> Bool {
         guard case .ended(let until) = state else { return false }
         return isGone || now >= until

@@ -6,7 +6,7 @@ extension WebRTCFiles {
     private static let folder = "webrtc"
     private static let playing = "play-"
 
-    /// Whether an earlier run has left files.
+    /// Returns whether an earlier run has left files.
     static func exist(in data: String) -> Bool { exist(in: data, name: folder) }
 
     /// - Throws: `StartupError` if the directory cannot be created, or its path is too long for sockets.

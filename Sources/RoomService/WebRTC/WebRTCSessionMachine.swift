@@ -64,7 +64,7 @@ struct WebRTCSessionMachine: Sendable {
     /// Creates a session of an earlier run of the service.
     init() { state = .open(isConnected: false, restart: nil) }
 
-    /// Whether nothing further can happen.
+    /// Returns whether nothing further can happen.
     func isOver(now: Int64) -> Bool {
         guard case .ended(let until) = state else { return false }
         return isGone || now >= until

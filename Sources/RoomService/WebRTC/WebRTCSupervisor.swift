@@ -231,7 +231,7 @@ package final class WebRTCSupervisor: Service {
         if let fault { throw fault }
     }
 
-    /// Whether the text may be the identifier of a session.
+    /// Returns whether the text may be the identifier of a session.
     package static func isSession(_ id: String) -> Bool { WorkerID.isValid(id) }
 
     /// Returns the session if it exists and belongs to the app.

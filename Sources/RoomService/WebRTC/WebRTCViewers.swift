@@ -293,7 +293,7 @@ package final class WebRTCViewers: Service {
         return try result.get()
     }
 
-    /// Whether the text may be the identifier of a session.
+    /// Returns whether the text may be the identifier of a session.
     package static func isSession(_ id: String) -> Bool { WorkerID.isValid(id) }
 
     /// Returns the session if it exists and belongs to the app.

@@ -68,7 +68,7 @@ public enum EngineIOPayload {
         return (length, text.index(after: colon))
     }
 
-    /// Whether a length and a packet's type follow.
+    /// Returns whether a length and a packet's type follow.
     private static func beginsPacket(_ text: Substring.UTF8View) -> Bool {
         guard let (_, start) = length(text), start < text.endIndex else { return false }
         return (UInt8(ascii: "0")...UInt8(ascii: "6")).contains(text[start]) || text[start] == UInt8(ascii: "b")

@@ -140,7 +140,7 @@ final class RTMPSocketState: Sendable {
         tell(outcomes)
     }
 
-    /// Whether another connection needs the tag, too: a cue applies to its own time only.
+    /// Returns whether another connection needs the tag, too: a cue applies to its own time only.
     private static func isHeader(_ tag: OutputTag) -> Bool {
         switch tag.role {
         case .frame: false
