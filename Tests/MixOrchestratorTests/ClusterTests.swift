@@ -145,7 +145,7 @@ import Testing
             let answer = try await a.call(
                 "POST", "/v1/events", "[\(events.joined(separator: ","))]",
                 headers: ["Content-Type": "application/cloudevents-batch+json"])
-            #expect(answer.status == 503 && answer.text.contains("send it again"), "\(answer.text)")
+            #expect(answer.status == 503 && answer.text.contains("send the batch again"), "\(answer.text)")
         }
     }
 
