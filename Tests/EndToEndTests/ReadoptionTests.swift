@@ -48,11 +48,12 @@ import Testing
     /// The service is stopped during a mix, for longer than a relay may be silent, and continues.
     @Test(.timeLimit(.minutes(5))) func aStoppedServiceCostsNoFrame() async throws {
         try await Stage.run(canvas: Canvas(width: 360, height: 640, fps: 20)) { stage in
-            try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640))
+            try await stage.publish("alice", SyntheticPublisher(id: 1, width: 360, height: 640, gopSeconds: 1))
             try await stage.publish("bob", SyntheticPublisher(id: 2, width: 360, height: 640, gopSeconds: 1))
             try await stage.open(host: "alice")
             let viewer = try await stage.watch()
-            try await Task.sleep(for: .seconds(1))
+            // A viewer of the CDN begins at a keyframe, of which there is one a second.
+            try await Task.sleep(for: .seconds(2))
             try await stage.join("bob")
             try await stage.waitForOnAir("mix", users: ["alice", "bob"])
             let (relay, mixer) = (try stage.relay(), try stage.mixer())
