@@ -67,6 +67,8 @@ private final class LateServer: Sendable {
         listener = try LoopbackListener()
         Thread.detachNewThread { [self] in
             while serve() {}
+            // Not in `stop()`: this thread would accept for whichever listener gets the number next.
+            close(listener.descriptor)
         }
     }
 
@@ -76,10 +78,7 @@ private final class LateServer: Sendable {
         ended.signal()
     }
 
-    func stop() {
-        shutdown(listener.descriptor, Int32(SHUT_RDWR))
-        close(listener.descriptor)
-    }
+    func stop() { shutdown(listener.descriptor, Int32(SHUT_RDWR)) }
 
     private func serve() -> Bool {
         let connection = accept(listener.descriptor, nil, nil)
