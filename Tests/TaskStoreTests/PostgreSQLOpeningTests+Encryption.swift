@@ -14,7 +14,9 @@ extension PostgreSQLOpeningTests {
         defer { server.remove() }
         let (own, other) = (try server.makeCertificate("own"), try server.makeCertificate("other"))
         try server.encrypt(with: own)
-        func verified(_ root: String, at host: String = "127.0.0.1", password: String = PostgreSQLServer.password) -> String {
+        func verified(_ root: String, at host: String = "127.0.0.1", password: String = PostgreSQLServer.password)
+            -> String
+        {
             let url = server.url(password: password).replacing("@127.0.0.1:", with: "@\(host):")
             return "\(url)?hostaddr=127.0.0.1&sslmode=verify-full&sslrootcert=\(root)"
         }

@@ -5,7 +5,8 @@ import Testing
 /// The capture and the encoders of a page, as GStreamer is told.
 struct PagePipelineTests {
     private static func description(_ width: Int, _ height: Int, _ frameRate: Int) -> String {
-        PagePipeline.description(width: width, height: height, frameRate: frameRate, display: 7, pulse: "/run/pulse.sock")
+        PagePipeline.description(
+            width: width, height: height, frameRate: frameRate, display: 7, pulse: "/run/pulse.sock")
     }
 
     @Test func theCaptureIsInStepWithTheBrowser() {
