@@ -34,14 +34,7 @@ import Testing
             #expect(try stage.relay() == relay, "the relay was started again")
             #expect(try stage.mixer() == mixer, "the mixer was started again")
 
-            try await stage.leave("bob")
-            let task = try await stage.waitForOnAir("bypass")
-            #expect(task.outputs.map(\.reconnects) == [0])
-            try await Task.sleep(for: .seconds(1))
-            let report = try await stage.judge(viewer, expectedSwitches: 2)
-            #expect(report.isWithinLimits, "\(report.table)")
-            #expect(report.connections == 1 && report.publisherLosses == 0)
-            #expect(report.isWhole(), "\(report.sources)")
+            try await endWhole(stage, viewer)
         }
     }
 
@@ -70,14 +63,19 @@ import Testing
             let workers = ProcessTable.descendants(of: relay)
             #expect(workers.contains { $0.identifier == mixer }, "a working mixer was replaced")
 
-            try await stage.leave("bob")
-            let task = try await stage.waitForOnAir("bypass")
-            #expect(task.outputs.map(\.reconnects) == [0])
-            try await Task.sleep(for: .seconds(1))
-            let report = try await stage.judge(viewer, expectedSwitches: 2)
-            #expect(report.isWithinLimits, "\(report.table)")
-            #expect(report.connections == 1 && report.publisherLosses == 0)
-            #expect(report.isWhole(), "\(report.sources)")
+            try await endWhole(stage, viewer)
         }
+    }
+
+    /// Lets the guest leave, and judges everything that the viewer has received: a mix and the bypasses around it.
+    private func endWhole(_ stage: Stage, _ viewer: ProbeRecorder) async throws {
+        try await stage.leave("bob")
+        let task = try await stage.waitForOnAir("bypass")
+        #expect(task.outputs.map(\.reconnects) == [0])
+        try await Task.sleep(for: .seconds(1))
+        let report = try await stage.judge(viewer, expectedSwitches: 2)
+        #expect(report.isWithinLimits, "\(report.table)")
+        #expect(report.connections == 1 && report.publisherLosses == 0)
+        #expect(report.isWhole(), "\(report.sources)")
     }
 }
