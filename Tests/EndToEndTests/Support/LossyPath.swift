@@ -3,7 +3,8 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// A network between a WebRTC client and the service, on loopback: packets are lost, delayed and reordered.
+/// A network between a WebRTC client and the service, on loopback: packets are lost, delayed and reordered, and the client's
+/// uplink may be narrow.
 final class LossyPath: Sendable {
     struct Weather: Sendable {
         /// Share of packets that are lost, each way, 0…1.
@@ -12,6 +13,15 @@ final class LossyPath: Sendable {
         var jitter = 0.0
         /// Whether the network loses all packets.
         var isOut = false
+        /// The link through which all packets to the service pass; `nil` for one without a limit. It counts UDP payloads.
+        var uplink: Bottleneck?
+    }
+
+    /// Packets that the client has sent in some time, including those that were lost.
+    struct Sent: Sendable {
+        var packets = 0
+        var bytes = 0
+        var lost = 0
     }
 
     private struct State {
@@ -20,9 +30,35 @@ final class LossyPath: Sendable {
         var service: sockaddr_in?
         var client: sockaddr_in?
         var waiting: [(due: Int64, bytes: [UInt8], isUp: Bool)] = []
+        /// The client's packets, in the order of their arrival at the path.
+        var sent: [(at: Int64, bytes: Int, isLost: Bool)] = []
         var passed = 0
         var lost = 0
         var isStopped = false
+
+        mutating func take(_ bytes: [UInt8], from sender: sockaddr_in, isUp: Bool, now: Int64) {
+            if isUp {
+                let known = client ?? sender
+                // The answers to a second socket would go to the first one.
+                guard known.sin_port == sender.sin_port, known.sin_addr.s_addr == sender.sin_addr.s_addr else { return }
+                client = known
+            }
+            let end = departure(of: bytes.count, isUp: isUp, now: now)
+            if isUp { sent.append((now, bytes.count, end == nil)) }
+            if let end {
+                let delay = weather.jitter > 0 ? Double.random(in: 0..<weather.jitter, using: &random) : 0
+                waiting.append((end + Int64(delay * 1e6), bytes, isUp))
+            } else {
+                lost += 1
+            }
+        }
+
+        /// Returns the time at which a packet leaves the link, in ns of CLOCK_MONOTONIC; `nil` if it is lost.
+        private mutating func departure(of bytes: Int, isUp: Bool, now: Int64) -> Int64? {
+            if weather.isOut || Double.random(in: 0..<1, using: &random) < weather.loss { return nil }
+            guard isUp, weather.uplink != nil else { return now }
+            return weather.uplink?.take(bytes, now: now)
+        }
     }
 
     private let state: Mutex<State>
@@ -40,14 +76,46 @@ final class LossyPath: Sendable {
         thread.start()
     }
 
-    func set(_ weather: Weather) { state.withLock { $0.weather = weather } }
+    func set(_ weather: Weather) {
+        state.withLock { state in
+            if state.weather.uplink != nil {
+                // The queue is emptied at once, so that no later packet overtakes those in it.
+                let now = MonotonicClock.now()
+                for index in state.waiting.indices where state.waiting[index].isUp {
+                    state.waiting[index].due = min(state.waiting[index].due, now)
+                }
+            }
+            state.weather = weather
+        }
+    }
 
     /// Numbers of packets that have passed, and that were lost.
     var counts: (passed: Int, lost: Int) { state.withLock { ($0.passed, $0.lost) } }
 
+    /// Returns the client's packets that arrived at the path in a range of CLOCK_MONOTONIC, in ns.
+    func sent(in time: ClosedRange<Int64>) -> Sent {
+        state.withLock { state in
+            var sum = Sent()
+            for packet in state.sent.reversed() where packet.at <= time.upperBound {
+                guard packet.at >= time.lowerBound else { break }
+                sum.packets += 1
+                sum.bytes += packet.bytes
+                if packet.isLost { sum.lost += 1 }
+            }
+            return sum
+        }
+    }
+
+    /// Returns the rate in bit/s at which the client has sent for the last seconds, including what was lost.
+    func bitRate(overLast seconds: Double) -> Double {
+        let now = MonotonicClock.now()
+        return Double(sent(in: now - Int64(seconds * 1e9)...now).bytes) * 8 / seconds
+    }
+
     func stop() { state.withLock { $0.isStopped = true } }
 
-    /// Returns the service's answer with this path's address in place of the service's own.
+    /// Returns the service's answer with this path's address in place of the service's own. From then on, the client is the
+    /// socket whose packet comes first: a browser tries each of its addresses.
     func lead(_ answer: String) throws -> String {
         var found: (address: String, port: UInt16)?
         var lines: [String] = []
@@ -69,7 +137,10 @@ final class LossyPath: Sendable {
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = found.port.bigEndian
         inet_pton(AF_INET, found.address, &address.sin_addr)
-        state.withLock { $0.service = address }
+        state.withLock { state in
+            state.service = address
+            state.client = nil
+        }
         return lines.joined(separator: "\r\n")
     }
 
@@ -115,17 +186,9 @@ final class LossyPath: Sendable {
                 }
             }
             guard count > 0 else { return }
+            let bytes = Array(buffer.prefix(count))
             let now = MonotonicClock.now()
-            state.withLock { state in
-                if isUp { state.client = address }
-                let weather = state.weather
-                if weather.isOut || Double.random(in: 0..<1, using: &state.random) < weather.loss {
-                    state.lost += 1
-                } else {
-                    let delay = weather.jitter > 0 ? Double.random(in: 0..<weather.jitter, using: &state.random) : 0
-                    state.waiting.append((now + Int64(delay * 1e6), Array(buffer.prefix(count)), isUp))
-                }
-            }
+            state.withLock { $0.take(bytes, from: address, isUp: isUp, now: now) }
         }
     }
 
