@@ -15,7 +15,7 @@ LONG_TESTS := $(LONG_TESTS)|MixerProgramTests/encoder|SocketIOReaderTests|Engine
 LONG_TESTS := $(LONG_TESTS)|PlayMachineTests|WebRTCSessionMachineTests|StorageAnswerTests|UploadMachineTests|PostgreSQLLossTests
 LONG_TESTS := $(LONG_TESTS)|BusyMachineTests|FirstMixTests|WhipSeamTests|IngestServerTests/strangersDisturbNobody|RTMPServerTests/anythingIsSurvived|PullMatrixTests|MoveMachineTests/noMove|RequestCostTests|ChannelMirrorTests/everyFollower
 LONG_TESTS := $(LONG_TESTS)|MixerLossTests|PageDriftTests|DriftTests|MixMoveTests|MakeRunTests/twoEncoders|OverloadTests/tooManyMixes|TwinTests/killedMixers
-LONG_TESTS := $(LONG_TESTS)|SwitchingTests/aHostWithBFrames
+LONG_TESTS := $(LONG_TESTS)|SwitchingTests/aHostWithBFrames|CongestionTests
 LONG_ATTACKS := --rooms 1000000 --tasks 3500 --kills 200 --stores 500 --relays 100
 export KEEP CDN BUILD_DIR SWIFT
 

@@ -236,7 +236,8 @@ actor BrowserPage {
             ])
     }
 
-    private static func quoted(_ text: String) -> String {
+    /// Returns a text as a literal of JavaScript.
+    static func quoted(_ text: String) -> String {
         (try? String(decoding: JSONEncoder().encode(text), as: UTF8.self)) ?? "\"\""
     }
 
