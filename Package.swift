@@ -31,7 +31,7 @@ var targets: [Target] = [
     .target(name: "MixModel", dependencies: ["EncodedMedia", "LayoutEngine", "TextFormats"], swiftSettings: strict),
     .target(name: "RoomChannel", dependencies: ["EncodedMedia", "MixModel"], swiftSettings: strict),
     .target(name: "ProgramSplicer", dependencies: ["MediaFormats", "MixModel"], swiftSettings: strict),
-    .target(name: "TestSupport", path: "Tests/Support", swiftSettings: strict),
+    .target(name: "TestSupport", path: "Tests/Support", exclude: ["Offers"], swiftSettings: strict),
     .target(
         name: "MediaSupport", dependencies: ["MediaFormats", "MixModel", "ProgramSplicer", "TestSupport"],
         path: "Tests/MediaSupport", swiftSettings: strict),
