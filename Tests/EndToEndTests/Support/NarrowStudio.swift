@@ -1,4 +1,3 @@
-import EncodedMedia
 import Foundation
 
 /// A publisher whose browser reaches the service only through a network of the test.
