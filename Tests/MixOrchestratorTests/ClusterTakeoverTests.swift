@@ -157,6 +157,28 @@ import Testing
         }
     }
 
+    /// The timeline names a publisher that takes the place of a connected one, because OBS does not read statuses while it
+    /// publishes. A publisher that returns after a lost connection replaces no other.
+    @Test func aReplacedPublisherIsInTheTimeline() async throws {
+        try await withCluster(settings: Self.settings) { start in
+            let node = try await start("a", nil)
+            let timeline = { try await node.call("GET", "/v1/tasks/auto-demo/timeline").text }
+            let first = try await admit("demo__alice", at: node)
+            try await eventually { node.running("auto-demo").first { $0.plan != nil } }
+            let second = try await admit("demo__alice", at: node)
+            #expect(first.stream == second.stream && first.session != second.session)
+            let words = "publisher replaced: alice/camera: \(IngestStream.takenOver)"
+            try await eventually { try await timeline().contains(words) ? true : nil }
+            #expect(node.log.text.contains(IngestStream.takenOver))
+
+            let dave = try await admit("demo__dave", at: node)
+            dave.ingest.report(.interrupted(stream: dave.stream, session: dave.session, reason: "its cable was cut"))
+            try await eventually { try await timeline().contains("publisher lost: dave/camera") ? true : nil }
+            _ = try await admit("demo__dave", at: node)
+            #expect(try await !timeline().contains("publisher replaced: dave"))
+        }
+    }
+
     /// One of many publishers that arrive at all nodes at the same time is admitted.
     @Test func ofManyAtOnceOneIsLetIn() async throws {
         try await withCluster(settings: Self.refusing) { start in

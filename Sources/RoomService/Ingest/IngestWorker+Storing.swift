@@ -16,6 +16,8 @@ extension IngestWorker {
         if let refusal = await circle(key, request) {
             return refuse(request, isName: refusal.isName, refusal.reason)
         }
+        // Asked before storing, which makes this publisher the connected one.
+        let isTakeover = desk.hasPublisher(key)
         let quota = registry.services.quotas.quotas.of(key.names.room.app)[.publishers]
         let courtesy: StreamCourier.Courtesy = rules.takeover == .refuse ? .yields : .none
         if let fault = await store(key, request.session, now, courtesy, within: quota) {
@@ -26,9 +28,18 @@ extension IngestWorker {
             return refuse(request, isName: false, reason, logged: fault.quota == nil ? fault.title : reason)
         }
         send(.allow(request: request.request, session: request.session, stream: key.text))
+        if isTakeover { noteTakeover(of: key, by: request) }
     }
 
     private static let occupied = "another publisher is live with this stream key"
+
+    /// Reports a publisher that takes the place of a connected one. OBS does not read what a server sends while it publishes:
+    /// two of them with one stream key replace each other for as long as they run, and neither shows why.
+    private func noteTakeover(of key: IngestStreamKey, by request: IngestRequest) {
+        logger.notice(
+            "\(IngestStream.takenOver)", metadata: ["stream": "\(key.text)", "address": "\(request.address)"])
+        note("publisher replaced", key.names, IngestStream.takenOver, limit: &takeovers)
+    }
 
     /// Stores the event of a publisher that begins.
     ///

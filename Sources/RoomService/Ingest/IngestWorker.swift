@@ -52,6 +52,7 @@ actor IngestWorker {
     private var refusalLog = LogLimit()
     private var refusals = PublisherNotes()
     private var losses = PublisherNotes()
+    var takeovers = PublisherNotes()
     /// Timeline entries for rooms of other nodes, to be sent with the next tick.
     private var notesForOthers: [PublisherNotes.Waiting] = []
 
@@ -303,7 +304,7 @@ actor IngestWorker {
     }
 
     /// Adds a timeline entry about a publisher to its room, if the room has a program and had no such entry lately.
-    private func note(_ what: String, _ names: StreamNames, _ words: String, limit notes: inout PublisherNotes) {
+    func note(_ what: String, _ names: StreamNames, _ words: String, limit notes: inout PublisherNotes) {
         let message = "\(what): \(names.user.rawValue)/\(names.stream.rawValue): \(words.shortened(toBytes: 400))"
         guard
             registry.hasInMemory(names.room) || courier.hasOthers && notesForOthers.count < PublisherNotes.mostWaiting,

@@ -1,7 +1,7 @@
 import MixModel
 
-/// Limits timeline entries about refused and lost publishers, so that strangers who know a room's name cannot flood its
-/// timelines. Pure.
+/// Limits timeline entries about refused, lost and replaced publishers, so that strangers who know a room's name cannot
+/// flood its timelines. Pure.
 struct PublisherNotes: Sendable {
     /// Time between two entries of a room, in ns.
     static let interval: Int64 = 10_000_000_000
