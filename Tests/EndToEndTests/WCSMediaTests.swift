@@ -1,4 +1,5 @@
 import LayoutEngine
+import TestSupport
 import Testing
 import WebRTCSupport
 
@@ -19,6 +20,8 @@ import WebRTCSupport
                 canvas: stage.canvas)
             let name = "alice#\(stage.room)"
             let alice = try await WCSClient.connect(to: stage.client)
+            let others = Offers.chromium.replacing("\n", with: "\r\n").replacing("H264", with: "VP9")
+            #expect(try await alice.refusal("vp9", name, publishes: true, offer: others) == "No common codecs")
             let source = SyntheticPublisher(id: 1, width: 360, height: 640, videoBitrate: 800_000)
             let camera = try await WhipPublisher("alice", source, on: stage)
             // Flashphoner's clients send their offers before they know their candidates.
@@ -33,6 +36,7 @@ import WebRTCSupport
 
             // Her stream, and the program of the room.
             let guest = try await WCSClient.connect(to: stage.client)
+            #expect(try await guest.refusal("vp9", name, publishes: false, offer: others) == "No common codecs")
             var players: [WebRTCViewer] = []
             for (id, played) in [("stream", name), ("program", stage.room)] {
                 let player = try await WebRTCViewer(addresses: [])

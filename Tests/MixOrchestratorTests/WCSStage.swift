@@ -38,8 +38,12 @@ struct WCSStage: Sendable {
         private func open(
             _ kind: String, _ opened: Opened, _ offer: String
         ) throws(OrchestratorError) -> WebRTCDoorSession {
-            guard offer.hasPrefix("v=0") else {
-                throw OrchestratorError(.invalid, "offer", "No H.264", detail: "no H.264")
+            switch offer {
+            case _ where offer.hasPrefix("v=0"): break
+            case "busy":
+                throw OrchestratorError(.unavailable, "webrtc-full", "There are too many", detail: "", retryAfter: 10)
+            default:
+                throw OrchestratorError(.unacceptable, "offer-unsuitable", "No supported media", detail: "no H.264")
             }
             let id = state.withLock { state in
                 state.count += 1

@@ -25,6 +25,17 @@ extension WCSTests {
         stage.service.relays.running.last { $0.plan?.outputs.recordings.isEmpty == false }
     }
 
+    @Test func aFullServiceIsNotARestriction() async throws {
+        try await WCSStage.run { stage in
+            try await Self.publish("bob", on: stage)
+            let client = try await stage.enter()
+            for (message, name) in [("publishStream", "ann#lobby"), ("playStream", "bob#lobby")] {
+                await client.send(message, WCSStage.stream("id-1", name, #","sdp":"busy""#))
+                #expect(try await client.status() == ["id-1", "FAILED", "Failed by error"], "\(message)")
+            }
+        }
+    }
+
     @Test func aStreamIsRecordedUntilItEnds() async throws {
         try await WCSStage.run { stage in
             try await Self.publish("bob", on: stage)

@@ -59,10 +59,12 @@ extension WCSConnection {
         switch error.kind {
         // An error of the service, not of the stream.
         case _ where error.code == "webrtc-off" || error.code == "stream-elsewhere": WCSInfo.restricted
-        case .malformed, .invalid: WCSInfo.noCommonCodecs
+        case .malformed, .invalid, .unacceptable: WCSInfo.noCommonCodecs
         case .notFound: WCSInfo.streamNotFound
         case .conflict: isPublished ? WCSInfo.nameInUse : WCSInfo.streamNotFound
         case .failed: WCSInfo.iceTimeout
+        // Clients try again later, as they do not after `restricted`.
+        case .unavailable: WCSInfo.failedByError
         default: WCSInfo.restricted
         }
     }

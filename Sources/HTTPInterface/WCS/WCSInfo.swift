@@ -9,6 +9,7 @@ enum WCSInfo {
     static let notReady = "Session not ready"
     static let iceTimeout = "Failed by ICE timeout"
     static let rtpActivity = "Failed by RTP activity"
+    static let failedByError = "Failed by error"
     static let noCommonCodecs = "No common codecs"
     static let restricted = "Restricted access"
     static let idInUse = "MediaSessionId is already in use"

@@ -78,9 +78,7 @@ final class WCSClient: Sendable {
     ///
     /// - Returns: The answer to the offer.
     func begin(_ id: String, _ name: String, publishes: Bool, offer: String) async throws -> String {
-        await send(
-            publishes ? "publishStream" : "playStream",
-            Stream(mediaSessionId: id, name: name, published: publishes, sdp: offer))
+        await ask(id, name, publishes, offer)
         var answer: String?
         try await waitUntil("\(name) is answered") {
             try failure(of: id)
@@ -90,6 +88,20 @@ final class WCSClient: Sendable {
             return answer != nil
         }
         return answer ?? ""
+    }
+
+    /// Tries to publish or to play a stream that the service refuses.
+    ///
+    /// - Returns: The service's reason.
+    func refusal(_ id: String, _ name: String, publishes: Bool, offer: String) async throws -> String {
+        await ask(id, name, publishes, offer)
+        return try await wait(for: "FAILED", of: id)
+    }
+
+    private func ask(_ id: String, _ name: String, _ publishes: Bool, _ offer: String) async {
+        await send(
+            publishes ? "publishStream" : "playStream",
+            Stream(mediaSessionId: id, name: name, published: publishes, sdp: offer))
     }
 
     /// Ends a stream that the client publishes.
