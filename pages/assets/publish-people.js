@@ -1,6 +1,7 @@
 // Shows the other participants of the room, each over a WebRTC connection of its own (WHEP) with less than half a second of delay.
 import { WHEPSession } from "./player-whep.js";
 import { backOff } from "./player-policy.js";
+import { WITHOUT_H264 } from "./publish-whip.js";
 
 /** The interval at which the participants are read, normally and after a refusal, in ms. */
 const LOOK = 2000, REFUSED = 30000;
@@ -54,9 +55,9 @@ class Tile {
       const session = new WHEPSession(this.video, url, {
         onConnect: () => {}, onReady: () => { attempt = 0; this.note.textContent = ""; }, headers });
       await session.run(signal).catch(error => {
-        // Without WebRTC for viewers, the tile keeps the name and stops asking.
-        if (error.code === "webrtc-off" || error.status === 401 || error.status === 403) this.#abort.abort();
-        this.note.textContent = error.detail || "No video. Reconnecting…";
+        // Without WebRTC for viewers, or H.264 in this browser, the tile keeps the name and stops asking.
+        if (error.code === "webrtc-off" || [401, 403, 406].includes(error.status)) this.#abort.abort();
+        this.note.textContent = error.status === 406 ? WITHOUT_H264 : error.detail || "No video. Reconnecting…";
       });
       if (!signal.aborted) await new Promise(resolve => setTimeout(resolve, 1000 * backOff(attempt, Math.random())));
     }

@@ -6,6 +6,11 @@ import { WebRTCSession } from "./player-webrtc.js";
 const PATIENCE = 10000;
 /** The time after which a connection counts as good, in ms. One that ends sooner is retried with growing delays. */
 const GOOD = 10000;
+/**
+ * The message for 406, the answer to an offer of these pages without H.264. Firefox has H.264 for WebRTC once it has loaded OpenH264,
+ * which begins soon after its first start.
+ */
+export const WITHOUT_H264 = "This browser has no H.264 for WebRTC yet. Firefox loads it within minutes of its first start: reload this page then, or try another browser.";
 
 export class WHIPSession {
   /** Whether the page should be live. Connections follow it. */

@@ -6,7 +6,7 @@ import { pageOf, placeOf } from "./page-room.js";
 import { Awake } from "./publish-awake.js";
 import { Devices, mayPass } from "./publish-devices.js";
 import { People } from "./publish-people.js";
-import { WHIPSession } from "./publish-whip.js";
+import { WHIPSession, WITHOUT_H264 } from "./publish-whip.js";
 import { backOff } from "./player-policy.js";
 
 const at = id => document.getElementById(id);
@@ -55,7 +55,7 @@ async function goLive() {
           at("secret").hidden = false;
           at("token").focus();
         }
-        say(refusal.detail || refusal.message);
+        say(refusal.status === 406 ? WITHOUT_H264 : refusal.detail || refusal.message);
       },
     });
   showState();
