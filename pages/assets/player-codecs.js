@@ -1,4 +1,4 @@
-// Reads codec configurations (names for browsers, picture sizes) and the texts that pictures carry (SEI).
+// Reads codec configurations and the texts that pictures carry (SEI).
 
 /** Reads bits and Exp-Golomb codes. Beyond the end it reads zeros. */
 class Bits {

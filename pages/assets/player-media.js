@@ -1,4 +1,4 @@
-// Plays a program from its first byte to its end: HTTP-FLV with Media Source Extensions, otherwise HLS.
+// Plays a program: HTTP-FLV with Media Source Extensions, otherwise HLS.
 import { textsIn } from "./player-codecs.js";
 import { FLVReader, layoutIn, readUnit } from "./player-flv.js";
 import { LIVE, RebuildError, Refusal, steer, UnplayableError, unplayable } from "./player-policy.js";

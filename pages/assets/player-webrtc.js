@@ -20,7 +20,7 @@ export function iceServers(links) {
   });
 }
 
-/** A session at the service: one connection in one direction. */
+/** A connection in one direction. */
 export class WebRTCSession {
   /**
    * Sends the offer of a connection that has its transceivers but no descriptions yet, and reads the answer.

@@ -1,10 +1,11 @@
-// Plays over WebRTC (WHEP) with less than half a second of delay.
+// Plays over WebRTC (WHEP).
 import { ABSENCE } from "./player-policy.js";
 import { PATIENCE, WebRTCSession } from "./player-webrtc.js";
 
 export class WHEPSession {
   /** The delay in seconds: this side's jitter buffer and half of the round-trip time. */
   lag = 0;
+  #last = { jitterBufferDelay: 0, jitterBufferEmittedCount: 0 };
 
   /**
    * @param {HTMLVideoElement} video @param {string} url
@@ -55,7 +56,10 @@ export class WHEPSession {
     const figures = [...(await connection.getStats()).values()];
     const video = figures.find(one => one.type === "inbound-rtp" && one.kind === "video");
     const way = figures.find(one => one.type === "candidate-pair" && one.nominated)?.currentRoundTripTime ?? 0;
-    if (video?.jitterBufferEmittedCount) this.lag = video.jitterBufferDelay / video.jitterBufferEmittedCount + way / 2;
+    const last = this.#last, pictures = video?.jitterBufferEmittedCount - last.jitterBufferEmittedCount;
+    if (!(pictures > 0)) return;
+    this.lag = (video.jitterBufferDelay - last.jitterBufferDelay) / pictures + way / 2;
+    this.#last = video;
   }
 
   seekToLive() {}
