@@ -170,36 +170,26 @@ import EncodedMedia
 
 /// A server on loopback that records the first bytes it receives.
 final class HTTPRecorder: Sendable {
-    let port: Int
-    private let descriptor: Int32
+    private let acceptor: LoopbackAcceptor
     private let text = Mutex("")
 
     init(saying answer: String) throws {
-        let listener = try LoopbackListener()
-        let descriptor = listener.descriptor
-        self.descriptor = descriptor
-        port = listener.port
-        Thread { [weak self] in
-            while true {
-                let connection = accept(descriptor, nil, nil)
-                guard connection >= 0 else { return }
-                var heard: [UInt8] = []
-                var buffer = [UInt8](repeating: 0, count: 8192)
-                // A request may arrive in pieces.
-                while heard.count < buffer.count, heard.firstRange(of: Array("\r\n\r\n".utf8)) == nil,
-                    case let count = recv(connection, &buffer, buffer.count, 0), count > 0
-                { heard += buffer[..<count] }
-                let request = String(decoding: heard, as: UTF8.self)
-                self?.text.withLock { $0 += request }
-                _ = send(connection, answer, answer.utf8.count, Int32(MSG_NOSIGNAL))
-                close(connection)
-            }
-        }.start()
+        acceptor = LoopbackAcceptor(try LoopbackListener())
+        acceptor.start { [weak self] connection in
+            var heard: [UInt8] = []
+            var buffer = [UInt8](repeating: 0, count: 8192)
+            // A request may arrive in pieces.
+            while heard.count < buffer.count, heard.firstRange(of: Array("\r\n\r\n".utf8)) == nil,
+                case let count = recv(connection, &buffer, buffer.count, 0), count > 0
+            { heard += buffer[..<count] }
+            let request = String(decoding: heard, as: UTF8.self)
+            self?.text.withLock { $0 += request }
+            _ = send(connection, answer, answer.utf8.count, Int32(MSG_NOSIGNAL))
+            close(connection)
+        }
     }
 
+    var port: Int { acceptor.port }
     var heard: String { text.withLock { $0 } }
-    func stop() {
-        shutdown(descriptor, Int32(SHUT_RDWR))
-        close(descriptor)
-    }
+    func stop() { acceptor.stop() }
 }

@@ -20,25 +20,15 @@ struct PacedTag: Sendable {
 
 /// Serves streams as HTTP-FLV on loopback, each from its beginning and in real time.
 final class HTTPFLVServer: Sendable {
-    let port: Int
+    private let acceptor: LoopbackAcceptor
     private let accepting: Task<Void, Never>
-    private let listener: Int32
+
+    var port: Int { acceptor.port }
 
     /// - Parameter tags: Tags of a name, requested for each connection.
     init(tags: @escaping @Sendable (String) -> [PacedTag]) throws {
-        let listening = try LoopbackListener()
-        let listener = listening.descriptor
-        self.listener = listener
-        port = listening.port
+        acceptor = LoopbackAcceptor(try LoopbackListener())
         let (connections, arrived) = AsyncStream.makeStream(of: Int32.self)
-        Thread.detachNewThread {
-            while true {
-                let connection = accept(listener, nil, nil)
-                guard connection >= 0 else { break }
-                arrived.yield(connection)
-            }
-            arrived.finish()
-        }
         accepting = Task {
             await withDiscardingTaskGroup { group in
                 for await connection in connections {
@@ -47,12 +37,12 @@ final class HTTPFLVServer: Sendable {
                 group.cancelAll()
             }
         }
+        acceptor.start { arrived.yield($0) }
     }
 
     func stop() {
         accepting.cancel()
-        shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
+        acceptor.stop()
     }
 
     private static func serve(_ descriptor: Int32, _ tags: @Sendable (String) -> [PacedTag]) async {

@@ -92,24 +92,18 @@ import Testing
     /// `/r/n` redirects to `/r/n-1` and finally to `/stream`, with a page as servers send with redirects; `/to/port` to
     /// that port.
     private final class Server: Sendable {
-        let port: Int
-        private let descriptor: Int32
+        private let acceptor: LoopbackAcceptor
         private let asked = Mutex<[String]>([])
 
+        var port: Int { acceptor.port }
         var paths: [String] { asked.withLock { $0 } }
 
         init() throws {
-            let listener = try LoopbackListener()
-            (port, descriptor) = (listener.port, listener.descriptor)
-            let descriptor = descriptor
-            Thread.detachNewThread { [weak self] in
-                while true {
-                    let connection = accept(descriptor, nil, nil)
-                    guard connection >= 0, let self else { return }
-                    self.answer(connection)
-                    shutdown(connection, Int32(SHUT_WR))
-                    close(connection)
-                }
+            acceptor = LoopbackAcceptor(try LoopbackListener())
+            acceptor.start { [weak self] connection in
+                self?.answer(connection)
+                shutdown(connection, Int32(SHUT_WR))
+                close(connection)
             }
         }
 
@@ -133,9 +127,6 @@ import Testing
             _ = send(connection, response, response.count, Int32(MSG_NOSIGNAL))
         }
 
-        func stop() {
-            shutdown(descriptor, Int32(SHUT_RDWR))
-            close(descriptor)
-        }
+        func stop() { acceptor.stop() }
     }
 }

@@ -6,30 +6,28 @@ import Testing
 
 /// A TCP server on loopback that answers every connection with the same bytes, regardless of the request.
 final class RTMPOddServer: Sendable {
-    let port: Int
-    private let descriptor: Int32
+    private let acceptor: LoopbackAcceptor
     private let connections = Mutex<[Int32]>([])
     private let times = Mutex<[Int64]>([])
 
+    var port: Int { acceptor.port }
+
     /// - Parameter closes: Whether it closes once it has sent everything and has received something.
     init(saying bytes: [UInt8] = [], closes: Bool = false) throws {
-        let listener = try LoopbackListener()
-        let descriptor = listener.descriptor
-        self.descriptor = descriptor
-        port = listener.port
-        Thread { [weak self] in
-            while true {
-                let connection = accept(descriptor, nil, nil)
-                guard connection >= 0, let self else { return }
-                self.times.withLock { $0.append(MonotonicClock.now()) }
-                self.connections.withLock { $0.append(connection) }
-                _ = send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL))
-                guard closes else { continue }
-                var heard = [UInt8](repeating: 0, count: 4096)
-                _ = recv(connection, &heard, heard.count, 0)
-                shutdown(connection, Int32(SHUT_WR))
+        acceptor = LoopbackAcceptor(try LoopbackListener())
+        acceptor.start { [weak self] connection in
+            guard let self else {
+                close(connection)
+                return
             }
-        }.start()
+            times.withLock { $0.append(MonotonicClock.now()) }
+            connections.withLock { $0.append(connection) }
+            _ = send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL))
+            guard closes else { return }
+            var heard = [UInt8](repeating: 0, count: 4096)
+            _ = recv(connection, &heard, heard.count, 0)
+            shutdown(connection, Int32(SHUT_WR))
+        }
     }
 
     /// Number of connections accepted so far; `hungUp` counts those that the client has closed.
@@ -49,10 +47,10 @@ final class RTMPOddServer: Sendable {
         }
     }
 
-    func stop() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+    func stop() { acceptor.stop() }
 
     deinit {
-        close(descriptor)
+        acceptor.stop()
         for connection in connections.withLock({ $0 }) { close(connection) }
     }
 }

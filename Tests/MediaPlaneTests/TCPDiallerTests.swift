@@ -85,13 +85,13 @@ import Testing
 ///
 /// `@unchecked Sendable`: one test owns it, and uses it sequentially.
 private final class DeafListener: @unchecked Sendable {
-    let port: Int
-    private let descriptor: Int32
+    private let acceptor: LoopbackAcceptor
     private var fillers: [Int32] = []
 
+    var port: Int { acceptor.port }
+
     init() throws {
-        let listener = try LoopbackListener(queue: 0)
-        (descriptor, port) = (listener.descriptor, listener.port)
+        acceptor = LoopbackAcceptor(try LoopbackListener(queue: 0))
         // One more than the queue holds; the last ones hang.
         for _ in 0..<3 {
             let filler = socket(
@@ -104,20 +104,12 @@ private final class DeafListener: @unchecked Sendable {
     func acceptAll() {
         for filler in fillers { close(filler) }
         fillers = []
-        listen(descriptor, 64)
-        let descriptor = descriptor
-        Thread {
-            while true {
-                let connection = accept(descriptor, nil, nil)
-                guard connection >= 0 else { return }
-                close(connection)
-            }
-        }.start()
+        listen(acceptor.listener.descriptor, 64)
+        acceptor.start { close($0) }
     }
 
     deinit {
-        shutdown(descriptor, Int32(SHUT_RDWR))
-        close(descriptor)
+        acceptor.stop()
         for filler in fillers { close(filler) }
     }
 }

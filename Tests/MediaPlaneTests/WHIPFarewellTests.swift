@@ -54,22 +54,19 @@ import Testing
 
 /// A server that answers an offer only when the program has ended.
 private final class LateServer: Sendable {
-    private let listener: LoopbackListener
+    private let acceptor: LoopbackAcceptor
     private let received = Mutex<[String]>([])
     private let asked = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
 
-    var port: Int { listener.port }
+    var port: Int { acceptor.port }
     /// Methods and paths of the requests.
     var requests: [String] { received.withLock { $0 } }
 
     init() throws {
-        listener = try LoopbackListener()
-        Thread.detachNewThread { [self] in
-            while serve() {}
-            // Not in `stop()`: this thread would accept for whichever listener gets the number next.
-            close(listener.descriptor)
-        }
+        acceptor = LoopbackAcceptor(try LoopbackListener())
+        // Keeps the server until `stop`.
+        acceptor.start { [self] in serve($0) }
     }
 
     /// Blocks until there is an offer, which is then answered.
@@ -78,17 +75,15 @@ private final class LateServer: Sendable {
         ended.signal()
     }
 
-    func stop() { shutdown(listener.descriptor, Int32(SHUT_RDWR)) }
+    func stop() { acceptor.stop() }
 
-    private func serve() -> Bool {
-        let connection = accept(listener.descriptor, nil, nil)
-        guard connection >= 0 else { return false }
+    private func serve(_ connection: Int32) {
         defer { close(connection) }
         var buffer = [UInt8](repeating: 0, count: 1 << 16)
         var text = ""
         while text.firstRange(of: "\r\n\r\n") == nil {
             let count = recv(connection, &buffer, buffer.count, 0)
-            guard count > 0 else { return true }
+            guard count > 0 else { return }
             text += String(decoding: buffer[..<count], as: UTF8.self)
         }
         received.withLock { $0.append(text.split(separator: " ").prefix(2).joined(separator: " ")) }
@@ -104,7 +99,6 @@ private final class LateServer: Sendable {
         _ = send(connection, bytes, bytes.count, Int32(MSG_NOSIGNAL))
         shutdown(connection, Int32(SHUT_WR))
         while recv(connection, &buffer, buffer.count, 0) > 0 {}
-        return true
     }
 }
 

@@ -2,6 +2,7 @@ import EncodedMedia
 import Foundation
 import MixModel
 import Synchronization
+import TestSupport
 
 @testable import RTMP
 
@@ -19,15 +20,14 @@ final class WHIPServer: Sendable {
     private struct State {
         var requests: [Request] = []
         var workers: [WhipRig] = []
-        var listener: Int32
     }
 
-    let port: Int
+    private let acceptor: LoopbackAcceptor
     private let ingest: IngestRig
     private let token: String?
-    private let state: Mutex<State>
+    private let state = Mutex(State())
 
-    struct Failure: Error {}
+    var port: Int { acceptor.port }
 
     /// - Parameters:
     ///   - token: The only bearer token that may publish; `nil` if every client may.
@@ -35,32 +35,13 @@ final class WHIPServer: Sendable {
     init(ingest: IngestRig, token: String? = nil, port: Int = 0) throws {
         self.ingest = ingest
         self.token = token
-        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var one: Int32 = 1
-        setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_port = in_port_t(UInt16(port).bigEndian)
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, length) == 0 && listen(listener, 8) == 0 && getsockname(listener, $0, &length) == 0
+        acceptor = LoopbackAcceptor(try LoopbackListener(port: port))
+        acceptor.start { [weak self] connection in
+            guard let self else {
+                Foundation.close(connection)
+                return
             }
-        }
-        guard isBound else { throw Failure() }
-        self.port = Int(UInt16(bigEndian: address.sin_port))
-        state = Mutex(State(listener: listener))
-        Thread.detachNewThread { [weak self] in
-            while true {
-                let connection = accept(listener, nil, nil)
-                guard connection >= 0 else { return }
-                guard let self else {
-                    Foundation.close(connection)
-                    return
-                }
-                serve(connection)
-            }
+            serve(connection)
         }
     }
 
@@ -69,14 +50,7 @@ final class WHIPServer: Sendable {
 
     /// Closes the port and kills the workers.
     func stop() {
-        let (listener, workers) = state.withLock { state in
-            defer { state.listener = -1 }
-            return (state.listener, state.workers)
-        }
-        if listener >= 0 {
-            shutdown(listener, Int32(SHUT_RDWR))
-            Foundation.close(listener)
-        }
+        acceptor.stop()
         for worker in workers { worker.stop() }
     }
 

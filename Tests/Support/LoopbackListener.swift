@@ -7,20 +7,27 @@ public struct SocketFailure: Error, CustomStringConvertible {
     init(_ what: String) { description = "\(what): \(String(cString: strerror(errno)))" }
 }
 
-/// A socket that listens on a free port of 127.0.0.1. Its creator closes it.
+/// A socket that listens on a port of 127.0.0.1. Its creator closes it, or passes it to a `LoopbackAcceptor` if another
+/// thread accepts.
 public struct LoopbackListener: Sendable {
     public let descriptor: Int32
     public let port: Int
 
     /// Starts to listen.
     ///
-    /// - Parameter receiveBuffer: Size for accepted connections, in bytes; the system's default if `nil`.
-    public init(queue: Int32 = 8, receiveBuffer: Int32? = nil) throws {
+    /// - Parameters:
+    ///   - wanted: The port, which may be a `ReservedPort`; 0 = a free one.
+    ///   - receiveBuffer: Size for accepted connections, in bytes; the system's default if `nil`.
+    public init(port wanted: Int = 0, queue: Int32 = 8, receiveBuffer: Int32? = nil) throws {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        if wanted != 0 {
+            var on: Int32 = 1
+            setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
+        }
         if var bytes = receiveBuffer {
             setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &bytes, socklen_t(MemoryLayout<Int32>.size))
         }
-        port = Self.bindFreePort(descriptor)
+        port = Self.bindPort(descriptor, wanted)
         guard port > 0, listen(descriptor, queue) == 0 else {
             let failure = SocketFailure("no port to listen on")
             close(descriptor)
@@ -51,11 +58,12 @@ public struct LoopbackListener: Sendable {
         }
     }
 
-    /// Binds a socket to a free port of 127.0.0.1.
+    /// Binds a socket to a port of 127.0.0.1.
     ///
-    /// - Returns: The port; 0 if there is none, with the reason in `errno`.
-    static func bindFreePort(_ descriptor: Int32) -> Int {
-        var address = Self.address(port: 0)
+    /// - Parameter wanted: The port; 0 = a free one.
+    /// - Returns: The port; 0 if it cannot be had, with the reason in `errno`.
+    static func bindPort(_ descriptor: Int32, _ wanted: Int = 0) -> Int {
+        var address = Self.address(port: wanted)
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         let isBound = withUnsafeMutablePointer(to: &address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {

@@ -14,7 +14,7 @@ public final class ReservedPort: Sendable {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         var on: Int32 = 1
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
-        number = LoopbackListener.bindFreePort(descriptor)
+        number = LoopbackListener.bindPort(descriptor)
         guard number > 0 else {
             let failure = SocketFailure("no port to keep")
             close(descriptor)

@@ -12,24 +12,27 @@ final class OddServer: Sendable {
         case garbage
     }
 
-    let port: Int
-    private let descriptor: Int32
+    private let acceptor: LoopbackAcceptor
     private let connections = Mutex<[Int32]>([])
     private let behaviour: Behaviour
 
+    var port: Int { acceptor.port }
+
     init(_ behaviour: Behaviour) throws {
         self.behaviour = behaviour
-        let listener = try LoopbackListener(queue: 64)
-        descriptor = listener.descriptor
-        port = listener.port
-        Thread { [weak self] in
-            while let connection = listener.accept(), let self { self.take(connection) }
-        }.start()
+        acceptor = LoopbackAcceptor(try LoopbackListener(queue: 64))
+        acceptor.start { [weak self] connection in
+            guard let self else {
+                close(connection)
+                return
+            }
+            take(connection)
+        }
     }
 
     /// Closes every connection.
     func stop() {
-        shutdown(descriptor, Int32(SHUT_RDWR))
+        acceptor.stop()
         connections.withLock { connections in
             for connection in connections { shutdown(connection, Int32(SHUT_RDWR)) }
         }
@@ -48,7 +51,7 @@ final class OddServer: Sendable {
     }
 
     deinit {
-        close(descriptor)
+        acceptor.stop()
         for connection in connections.withLock({ $0 }) { close(connection) }
     }
 }

@@ -33,25 +33,20 @@ final class RTMPReceiver: Sendable {
         var description: String { "\(Int(seconds * 1000)) ms, \(bytes) bytes" }
     }
 
-    let port: Int
-    private let listener: LoopbackListener
+    private let acceptor: LoopbackAcceptor
     private let publications = Mutex<[Publication]>([])
 
     init() throws {
-        listener = try LoopbackListener(queue: 64)
-        port = listener.port
-        // Runs until `stop`, which ends the loop.
-        Thread.detachNewThread { [self, listener] in
-            while let connection = listener.accept() { Thread.detachNewThread { [self] in serve(connection) } }
-        }
+        acceptor = LoopbackAcceptor(try LoopbackListener(queue: 64))
+        // Keeps the server until `stop`.
+        acceptor.start { [self] connection in Thread.detachNewThread { [self] in serve(connection) } }
     }
+
+    var port: Int { acceptor.port }
 
     func url(_ name: String) -> String { "rtmp://127.0.0.1:\(port)/live/\(name)" }
 
-    func stop() {
-        shutdown(listener.descriptor, Int32(SHUT_RDWR))
-        close(listener.descriptor)
-    }
+    func stop() { acceptor.stop() }
 
     /// Returns the connections that have sent frames of this stream, in the order of their first frames.
     func senders(of name: String) -> [Publication] {

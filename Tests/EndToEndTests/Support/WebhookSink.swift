@@ -18,19 +18,16 @@ final class WebhookSink: Sendable {
         var isHolding = false
     }
 
-    let port: Int
-    private let listener: LoopbackListener
+    private let acceptor: LoopbackAcceptor
     private let state = Mutex(State())
 
     init() throws {
-        listener = try LoopbackListener(queue: 64)
-        port = listener.port
-        // Runs until `stop`, which ends the loop.
-        Thread.detachNewThread { [self, listener] in
-            while let connection = listener.accept() { Thread.detachNewThread { [self] in serve(connection) } }
-        }
+        acceptor = LoopbackAcceptor(try LoopbackListener(queue: 64))
+        // Keeps the server until `stop`.
+        acceptor.start { [self] connection in Thread.detachNewThread { [self] in serve(connection) } }
     }
 
+    var port: Int { acceptor.port }
     var url: String { "http://127.0.0.1:\(port)/hook" }
 
     /// All messages that have arrived, in order, those that came twice included.
@@ -41,8 +38,7 @@ final class WebhookSink: Sendable {
 
     func stop() {
         hold(false)
-        shutdown(listener.descriptor, Int32(SHUT_RDWR))
-        close(listener.descriptor)
+        acceptor.stop()
     }
 
     private func serve(_ connection: Int32) {
