@@ -307,4 +307,19 @@ import Testing
             Issue.record("deploy/mixorchestrator.yaml misses \(key)")
         }
     }
+
+    @Test func appsShareChannelsAndConnections() throws {
+        let channel = try #require(try configuration("apps: [{ id: shop }, { id: zoo }]").channel)
+        #expect(channel.settings.apps == [.standard, "shop", "zoo"] && channel.warnings.isEmpty)
+        let few = try #require(
+            try configuration("channel: { maxChannels: 1 }\napps: [{ id: shop }, { id: zoo }]").channel)
+        #expect(few.warnings.first?.hasPrefix("channel.maxChannels: 1 places for 3 apps") == true, "\(few.warnings)")
+        let faults = try configuration("socketio: { maxSessions: 3 }\napps: [{ id: shop }, { id: zoo }]").faults
+        let fault =
+            "socketio.maxSessions: 3 places for 3 apps, and for clients that have not named theirs, so one app may "
+            + "take all of them: raise it to at least 4"
+        #expect(faults.contains(fault), "\(faults)")
+        let alone = try configuration("socketio: { maxSessions: 1 }").faults
+        #expect(!alone.contains { $0.hasPrefix("socketio.maxSessions") }, "\(alone)")
+    }
 }

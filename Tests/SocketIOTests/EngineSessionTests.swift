@@ -45,6 +45,32 @@ struct EngineSessionTests {
         #expect(many.send([.text("")]) == [.end(.overflow)])
     }
 
+    /// A client that polls has yet to fetch the reason of the end.
+    @Test func theLastPacketsAreSentBeforeTheEnd() {
+        var waiting = Self.session()
+        #expect(waiting.poll(2, now: 0) == [])
+        #expect(waiting.send([.text("no")]) == [.answer(2, [Self.text("no")])])
+        #expect(waiting.finish(.noPlace, now: 0) == [.end(.noPlace)])
+        var polling = Self.session()
+        #expect(polling.send([.text("no")]) == [])
+        #expect(polling.finish(.noPlace, now: 0) == [])
+        #expect(polling.deadline == Self.ms(5000))
+        #expect(polling.beginPost(2, now: 0) == [])
+        #expect(polling.endPost(2, [.pong(""), Self.text("a")], now: 0) == [.accept(2)])
+        var silent = polling
+        #expect(silent.tick(now: Self.ms(5000)) == [.end(.noPlace)])
+        var upgrading = polling
+        #expect(upgrading.attach(7, now: 0) == [])
+        #expect(upgrading.receive(.ping("probe"), from: 7, now: 0) == [.write(7, [.pong("probe")])])
+        #expect(
+            upgrading.receive(.upgrade, from: 7, now: 0)
+                == [.write(7, [Self.text("no")]), .shut(7), .end(.noPlace)])
+        #expect(polling.poll(3, now: 0) == [.answer(3, [Self.text("no"), .close]), .end(.noPlace)])
+        var socket = Self.session(socket: 7)
+        #expect(socket.send([.text("no")]) == [.write(7, [Self.text("no")])])
+        #expect(socket.finish(.noPlace, now: 0) == [.shut(7), .end(.noPlace)])
+    }
+
     @Test func aServerPingsInVersionFour() {
         var session = Self.session()
         #expect(session.deadline == Self.ms(1000))

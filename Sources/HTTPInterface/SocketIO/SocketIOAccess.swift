@@ -3,6 +3,7 @@ import HTTPTypes
 import Hummingbird
 import MixModel
 import RoomService
+import SocketIO
 
 /// Decides who may connect over Socket.IO, and in which app.
 ///
@@ -104,6 +105,16 @@ struct SocketIOAccess: Sendable {
                 message: "app: found \(error.found ?? "nothing"); expected \(error.expected)",
                 data: .object(["code": .string(error.code.rawValue)]))
         }
+    }
+
+    /// Returns the app of a connection whose client has not connected to a namespace yet.
+    ///
+    /// - Returns: `nil` if the client may name the app, or present its token, only then.
+    func app(of shown: Shown, _ version: EngineIOVersion) -> AppID? {
+        if let caller = shown.caller { return caller.app }
+        // A client that needs a token is not believed without one: it could take the places of any app.
+        guard tokens.isEmpty || isOpen, shown.app != nil || version == .three else { return nil }
+        return (try? caller(nil, naming: shown.app))?.app
     }
 
     /// Returns the caller of a request that needs no connection.

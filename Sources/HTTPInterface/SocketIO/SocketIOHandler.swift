@@ -34,4 +34,6 @@ extension SocketIOHandler {
 struct SocketIORefusal: Error, Hashable, Sendable {
     let message: String
     var data: JSONValue?
+    /// Whether there is no place for the client. A connection that is in no namespace then ends.
+    var isFull = false
 }

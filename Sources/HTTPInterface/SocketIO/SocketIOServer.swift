@@ -2,6 +2,7 @@ import EncodedMedia
 import Foundation
 import HTTPTypes
 import Logging
+import MixModel
 import RoomService
 import ServiceLifecycle
 import SocketIO
@@ -12,6 +13,9 @@ package final class SocketIOServer: Service {
     private struct State {
         var sessions: [String: SocketIOSession] = [:]
         var ofAddresses: [String: Int] = [:]
+        var places: SocketIOPlaces
+        /// The apps for which sessions count; a session whose app is not known yet has no entry.
+        var apps: [String: AppID] = [:]
         var visits: DeadlineWheel<String>
         var isStopping = false
     }
@@ -39,7 +43,10 @@ package final class SocketIOServer: Service {
         self.logger = logger
         access = SocketIOAccess(
             tokens: apps.tokens, apps: apps.ids, limits: limits, origins: settings.origins, isOpen: settings.isOpen)
-        state = Mutex(State(visits: DeadlineWheel(tick: Self.tick * 1_000_000, now: MonotonicClock.now())))
+        state = Mutex(
+            State(
+                places: SocketIOPlaces(all: settings.maxSessions, apps: apps.sharers),
+                visits: DeadlineWheel(tick: Self.tick * 1_000_000, now: MonotonicClock.now())))
         // Bounded by the connections: a connection that ends is woken a few times.
         (wakes, wakeUp) = AsyncStream.makeStream()
     }
@@ -79,27 +86,51 @@ package final class SocketIOServer: Service {
     /// Begins a connection.
     ///
     /// - Parameter socket: WebSocket of the handshake; `nil` means polling.
-    /// - Throws: `HTTPProblem` of status 503 if there are too many.
+    /// - Throws: `HTTPProblem` of status 503 if there are too many, or the free places are kept for other apps.
     func open(
         _ query: EngineIOQuery, _ shown: SocketIOAccess.Shown, address: String, socket: WebSocket? = nil
     ) throws(HTTPProblem) -> SocketIOSession {
         let session = SocketIOSession(
             id: Self.newID(), query, shown: shown, address: address, socket: socket, server: self)
-        let isFull = state.withLock { state in
+        let app = access.app(of: shown, query.version)
+        let refusal = state.withLock { state -> String? in
             let own = state.ofAddresses[address, default: 0]
             guard !state.isStopping, state.sessions.count < settings.maxSessions, own < settings.maxSessionsPerAddress
-            else { return true }
+            else {
+                return "at most \(settings.maxSessions) are served (socketio.maxSessions), and "
+                    + "\(settings.maxSessionsPerAddress) of one address (socketio.maxSessionsPerAddress)"
+            }
+            guard state.places.take(app) else { return state.places.refusal(of: app) }
             state.ofAddresses[address] = own + 1
             state.sessions[session.id] = session
-            return false
+            state.apps[session.id] = app
+            return nil
         }
-        guard isFull else { return session }
+        guard let refusal else { return session }
         refused("full")
         throw HTTPProblem(
-            .serviceUnavailable, "too-many-sessions", "There are too many connections of Socket.IO",
-            detail:
-                "at most \(settings.maxSessions) are served (socketio.maxSessions), and \(settings.maxSessionsPerAddress) of one address (socketio.maxSessionsPerAddress)",
+            .serviceUnavailable, Self.fullCode, "There are too many connections of Socket.IO", detail: refusal,
             headers: [.retryAfter: "5"])
+    }
+
+    /// Code of the refusal of a connection for which there is no place.
+    private static let fullCode = "too-many-sessions"
+
+    /// Counts a connection for the app in which its client connects to a namespace.
+    ///
+    /// - Throws: `SocketIORefusal` if the free places are kept for other apps.
+    func count(_ session: SocketIOSession, for app: AppID) throws(SocketIORefusal) {
+        let refusal = state.withLock { state -> String? in
+            // The connection may have ended in the meantime.
+            guard state.sessions[session.id] != nil else { return nil }
+            guard state.places.move(from: state.apps[session.id], to: app) else {
+                return state.places.refusal(of: app)
+            }
+            state.apps[session.id] = app
+            return nil
+        }
+        guard let refusal else { return }
+        throw SocketIORefusal(message: refusal, data: .object(["code": .string(Self.fullCode)]), isFull: true)
     }
 
     /// Returns the connection of a request. It belongs to the client that began it: another token is refused.
@@ -131,6 +162,7 @@ package final class SocketIOServer: Service {
         state.withLock { state in
             guard state.sessions.removeValue(forKey: session.id) != nil else { return }
             state.visits.remove(session.id)
+            state.places.giveBack(state.apps.removeValue(forKey: session.id))
             let left = state.ofAddresses[session.address, default: 1] - 1
             state.ofAddresses[session.address] = left > 0 ? left : nil
         }

@@ -283,6 +283,7 @@ final class SocketIOSession: Sendable {
     private func admit(_ namespace: String, _ auth: JSONValue?) async {
         do throws(SocketIORefusal) {
             let caller = try server.access.admit(shown, auth: auth, address: address)
+            try server.count(self, for: caller.app)
             let client = SocketIOSocket(
                 id: SocketIOServer.newID(), namespace: namespace, caller: caller, session: self, rooms: server.rooms)
             change { state in
@@ -291,8 +292,11 @@ final class SocketIOSession: Sendable {
             }
             await server.handler.connected(client, auth: auth)
         } catch {
-            server.refused("namespace")
+            server.refused(error.isFull ? "full" : "namespace")
             change { $0.send($0.connection.refuse(namespace, message: error.message, data: error.data)) }
+            guard error.isFull else { return }
+            // It would take the place of a client whose app is not known yet.
+            change { $0.clients.isEmpty ? $0.engine.finish(.noPlace, now: MonotonicClock.now()) : [] }
         }
     }
 }

@@ -1,3 +1,5 @@
+import MixModel
+import RoomService
 import SocketIO
 
 /// Settings of Socket.IO.
@@ -20,6 +22,9 @@ package struct SocketIOSettings: Sendable {
     package var path = "/socket.io"
 
     package init() {}
+
+    /// The division of the connections among the apps, and those that have not named theirs.
+    package func shares(of apps: Set<AppID>) -> AppShares { SocketIOPlaces(all: maxSessions, apps: apps).shares }
 
     /// The limits of a WebSocket. Engine.IO has its own heartbeats, which both sides check.
     var sockets: WebSocketLimits {

@@ -12,7 +12,7 @@ struct ChannelConfiguration: Sendable {
     /// Problems that do not prevent the service from starting but should be fixed.
     var warnings: [String]
 
-    /// - Parameter apps: The apps that share the places of viewers.
+    /// - Parameter apps: The apps that share the channels and the places of viewers.
     /// - Returns: `nil` if channels are switched off.
     init?(
         _ values: ConfigurationValues, apps: AppSettings, playback: PlaybackSettings, file: String?
@@ -53,7 +53,8 @@ struct ChannelConfiguration: Sendable {
         signatures = PlaybackAccess(
             keys: try [keys.key("channel.key", values, file: file)].compactMap(\.self),
             validity: try values.integer("channel.validity", in: 0...31_536_000) ?? 0)
-        warnings = keys.warnings
+        let shares = AppShares(places: settings.mostChannels, apps: settings.apps)
+        warnings = keys.warnings + [shares.warning(about: "channel.maxChannels")].compactMap(\.self)
         anonymousReading = try values.flag("channel.anonymousReading") ?? playback.access.isOpen
         anonymousWriting = try values.flag("channel.anonymousWriting") ?? false
     }

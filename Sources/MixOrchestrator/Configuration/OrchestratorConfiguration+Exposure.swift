@@ -1,4 +1,5 @@
 import EventSubscription
+import HTTPInterface
 import RoomService
 
 /// Warnings for operators about the access that the settings together block or allow.
@@ -33,7 +34,7 @@ extension OrchestratorConfiguration {
         let parts: [[String]] = [
             apps.warnings, playback.warnings, hooks.warnings, ingest?.warnings ?? [], webrtc?.warnings ?? [],
             wcs?.warnings ?? [], channel?.warnings ?? [], hundredms?.warnings ?? [], uploads?.warnings ?? [],
-            store.warnings, drainWarnings,
+            store.warnings, drainWarnings, socketIOWarnings,
         ]
         return Array(parts.joined())
     }
@@ -45,6 +46,13 @@ extension OrchestratorConfiguration {
             "node.drainSeconds has no effect with relay.keep or --keep-relays: a service that stops leaves its programs on "
                 + "air for its next start, until the lease ends. Leave one of the two out"
         ]
+    }
+
+    /// The warning that no connection of Socket.IO is kept for any app.
+    private var socketIOWarnings: [String] {
+        let sharers = "\(apps.sharers.count) apps, and for clients that have not named theirs"
+        let shares = socketIO?.shares(of: apps.sharers)
+        return [shares?.warning(about: "socketio.maxSessions", sharers: sharers)].compactMap(\.self)
     }
 
     /// Warnings about all parts of the configuration, which a service logs when it starts.

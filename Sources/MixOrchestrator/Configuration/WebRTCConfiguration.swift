@@ -52,10 +52,8 @@ struct WebRTCConfiguration: Sendable {
         for (isOn, key, limit) in [
             (takesPublishers, "webrtc.maxPublishers", rules.limits.all),
             (takesViewers, "webrtc.maxViewers", viewerLimits.all),
-        ] where isOn && AppShares(places: limit, apps: apps.sharers).kept == 0 {
-            warnings.append(
-                "\(key): \(limit) places for \(apps.sharers.count) apps, so one app may take all of them: raise it to "
-                    + "at least \(apps.sharers.count)")
+        ] where isOn {
+            warnings += [AppShares(places: limit, apps: apps.sharers).warning(about: key)].compactMap(\.self)
         }
         let origins = values.list("webrtc.cors")
         if !origins.isEmpty { self.origins = try PlaybackOrigins(origins, setting: "webrtc.cors") }

@@ -24,11 +24,34 @@ package struct AppShares: Hashable, Sendable {
     /// Returns whether the app may take one more place.
     ///
     /// - Parameter taken: Numbers of places that apps have.
-    func hasPlace(for app: AppID, taken: [AppID: Int]) -> Bool {
+    package func hasPlace(for app: AppID, taken: [AppID: Int]) -> Bool {
         let all = taken.values.reduce(0, +)
         guard all < places else { return false }
         if apps.contains(app), taken[app, default: 0] < kept { return true }
-        let keptForOthers = apps.reduce(0) { $0 + ($1 == app ? 0 : max(0, kept - taken[$1, default: 0])) }
-        return all + keptForOthers < places
+        return all + keptForOthers(than: app, taken) < places
+    }
+
+    /// Number of free places that are kept for the other apps.
+    private func keptForOthers(than app: AppID, _ taken: [AppID: Int]) -> Int {
+        let kept = kept
+        return apps.reduce(0) { $0 + ($1 == app ? 0 : max(0, kept - taken[$1, default: 0])) }
+    }
+
+    /// Returns the apps that can lose a place to an app which otherwise gets none, for places that can be taken back.
+    ///
+    /// The app itself may be among them, but no other app that has only the places that are kept for it.
+    ///
+    /// - Parameter taken: Numbers of places that apps have.
+    func givers(to app: AppID, taken: [AppID: Int]) -> Set<AppID> {
+        let kept = kept
+        let free = places - taken.values.reduce(0, +) + 1 - keptForOthers(than: app, taken)
+        let givers = taken.filter { giver, count in
+            guard count > 0 else { return false }
+            let isKept = apps.contains(giver) && count <= kept
+            if giver == app { return free > 0 || isKept }
+            // A kept place that another app loses stays kept for that app.
+            return free > (isKept ? 1 : 0)
+        }
+        return Set(givers.keys)
     }
 }

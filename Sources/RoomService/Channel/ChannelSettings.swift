@@ -20,8 +20,11 @@ package struct ChannelSettings: Sendable {
     package var mostViewers = 10_000
     package var mostViewersOfRoom = 10_000
     package var mostViewersOfAddress = 1000
-    /// The apps for which places of `mostViewers` are kept (`AppShares`).
+    /// The apps for which places of `mostChannels` and `mostViewers` are kept (`AppShares`).
     package var apps: Set<AppID> = [.standard]
 
     package init() {}
+
+    /// The division of the channels in memory among the apps.
+    var channelShares: AppShares { AppShares(places: mostChannels, apps: apps) }
 }

@@ -87,17 +87,9 @@ extension RoomChannels {
             registry.services.news.unwatch(room)
             throw .moving(room.rawValue)
         }
-        if channels.count >= settings.mostChannels {
-            let idle = channels.values.filter { !$0.isFollowed && !$0.isFrozen }.min { one, other in
-                let (loss, otherLoss) = (lossWithout(one), lossWithout(other))
-                return loss == otherLoss ? one.usedAt < other.usedAt : loss < otherLoss
-            }
-            guard let idle else {
-                registry.services.news.unwatch(room)
-                throw .channelsFull(
-                    "\(settings.mostChannels) channels have viewers", setting: "channel.maxChannels")
-            }
-            forget(idle)
+        guard makePlace(for: room.app) else {
+            registry.services.news.unwatch(room)
+            throw noPlace(for: room.app)
         }
         let now = MonotonicClock.now()
         var machine = ChannelMachine(rules: settings.rules, history: emptyHistory, now: now)
@@ -108,9 +100,39 @@ extension RoomChannels {
         channel.isMadeHere = handover?.isMade ?? false
         channel.isFresh = handover != nil || mirrors[room] != nil
         channels[room] = channel
+        channelsOfApps[room.app, default: 0] += 1
         // A caller who was refused in the meantime may have stopped the watch.
         registry.services.news.watch(room)
         return channel
+    }
+
+    /// Makes a place for one more channel of an app if there is none: drops an unused channel of which the least is
+    /// lost. No other app gets fewer channels than are kept for it.
+    ///
+    /// - Returns: False if all channels that could be dropped are in use.
+    private func makePlace(for app: AppID) -> Bool {
+        let shares = settings.channelShares
+        guard !shares.hasPlace(for: app, taken: channelsOfApps) else { return true }
+        let givers = shares.givers(to: app, taken: channelsOfApps)
+        let unused = channels.values.filter { givers.contains($0.room.app) && !$0.isFollowed && !$0.isFrozen }
+        let least = unused.min { one, other in
+            let (loss, otherLoss) = (lossWithout(one), lossWithout(other))
+            return loss == otherLoss ? one.usedAt < other.usedAt : loss < otherLoss
+        }
+        guard let least else { return false }
+        forget(least)
+        return true
+    }
+
+    private func noPlace(for app: AppID) -> OrchestratorError {
+        let most = settings.mostChannels
+        let isAlone = settings.apps == [app]
+        return .channelsFull(
+            isAlone
+                ? "\(most) channels have viewers"
+                : "the app \(app) has \(channelsOfApps[app] ?? 0) of the \(most) channels, and the other ones have "
+                    + "viewers or are kept for other apps",
+            setting: "channel.maxChannels")
     }
 
     /// Restores a new channel's state from the node that had the room, the store, or the mirror at this node.
@@ -135,7 +157,10 @@ extension RoomChannels {
     }
 
     func forget(_ channel: OpenChannel) {
-        channels[channel.room] = nil
+        if channels.removeValue(forKey: channel.room) != nil {
+            let ofApp = (channelsOfApps[channel.room.app] ?? 1) - 1
+            channelsOfApps[channel.room.app] = ofApp == 0 ? nil : ofApp
+        }
         channel.watchers.dismiss()
         if let program = channel.program { programs[program] = nil }
         registry.services.news.unwatch(channel.room)

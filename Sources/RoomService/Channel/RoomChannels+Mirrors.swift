@@ -8,7 +8,6 @@ extension RoomChannels {
     /// Maximum number of mirrored channels, if the settings allow as many. Viewers of further channels are passed on to
     /// the room's node.
     static let mostMirrors = 1000
-    var hasPlaceForMirror: Bool { mirrors.count < min(Self.mostMirrors, settings.mostChannels) }
     /// Time in ns for which a channel without viewers stays mirrored.
     static let mirrorRest: Int64 = 10_000_000_000
     /// Shortest time between two reports of the number of viewers.
@@ -64,7 +63,7 @@ extension RoomChannels {
     private func makeMirror(
         of room: RoomID, at other: NodeProfile, _ elsewhere: OrchestratorError, _ cluster: ClusterAccess
     ) async -> OrchestratorError? {
-        guard hasPlaceForMirror else { return elsewhere }
+        guard hasPlaceForMirror(of: room.app) else { return elsewhere }
         let following = ChannelFollowing(
             mirror: cluster.node.settings.name, place: nil, known: 0, viewers: 0, waits: false)
         switch await ask(.follow(room, following), of: other, within: ChannelPatience.answer, cluster) {
@@ -101,6 +100,13 @@ extension RoomChannels {
     func forget(_ mirror: MirroredChannel) {
         mirrors[mirror.room] = nil
         mirror.stop()
+    }
+
+    /// Returns whether one more channel of the app can be mirrored. The apps share the mirrors as they share channels.
+    func hasPlaceForMirror(of app: AppID) -> Bool {
+        var shares = settings.channelShares
+        shares.places = min(Self.mostMirrors, shares.places)
+        return shares.hasPlace(for: app, taken: Dictionary(mirrors.keys.map { ($0.app, 1) }, uniquingKeysWith: +))
     }
 
     // MARK: Following

@@ -65,7 +65,7 @@ extension RoomChannels: RoomBelongings {
         let (room, viewers) = (channel.room, channel.viewers)
         forget(channel)
         guard !viewers.isEmpty else { return }
-        guard cluster != nil, hasPlaceForMirror else { return endViewers(of: channel) }
+        guard cluster != nil, hasPlaceForMirror(of: room.app) else { return endViewers(of: channel) }
         let machine = ChannelMirror(of: channel.machine.snapshot, history: emptyHistory)
         channel.viewers = [:]
         beginMirror(room, machine, at: nil, viewers: viewers)

@@ -35,7 +35,7 @@ extension RoomChannels {
     private func openForValues(_ room: RoomID) async {
         if let channel = channels[room] { return shareValues(of: channel) }
         // A channel for a picture takes no place from viewers.
-        guard channels.count < settings.mostChannels else { return }
+        guard settings.channelShares.hasPlace(for: room.app, taken: channelsOfApps) else { return }
         do {
             shareValues(of: try await channel(of: room))
         } catch {

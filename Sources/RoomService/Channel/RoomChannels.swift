@@ -20,6 +20,8 @@ package actor RoomChannels: Service {
     /// This node and its access to the others; `nil` = the service is not in a cluster.
     let cluster: ClusterAccess?
     var channels: [RoomID: OpenChannel] = [:]
+    /// Number of `channels` of each app; apps without any have no entry.
+    var channelsOfApps: [AppID: Int] = [:]
     /// Channels of other nodes' rooms that have viewers here. No room is in both dictionaries.
     var mirrors: [RoomID: MirroredChannel] = [:]
     /// Rooms whose channels are about to be mirrored, with the callers waiting for it.

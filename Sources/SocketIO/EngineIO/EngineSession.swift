@@ -30,6 +30,8 @@ public struct EngineSession: Sendable {
         /// The client reads too slowly.
         case overflow
         case serviceClosed = "service"
+        /// All places that the client's app may have are taken.
+        case noPlace = "full"
     }
 
     private struct Probe {
@@ -55,10 +57,14 @@ public struct EngineSession: Sendable {
     private var pingAt: Int64?
     /// Time at which the client counts as gone.
     private var goneAt: Int64?
+    /// The reason for which the connection ends once the client has the waiting packets; `nil` = it goes on.
+    private var lastReason: End?
 
     private static let millisecond: Int64 = 1_000_000
     /// Time between two packets that end a `GET` during an upgrade, and the time by which the owner may be late.
     static let grain = 100 * millisecond
+    /// Time for a client to fetch the last packets.
+    static let fetchTime = 5000 * millisecond
 
     /// Begins a connection. The handshake is the first packet that the client receives.
     ///
@@ -136,7 +142,10 @@ public struct EngineSession: Sendable {
         guard !isOver else { return [.refuse(get, .unknownSession)] }
         guard socket == nil else { return [.refuse(get, .badRequest)] }
         guard held == nil else { return [.refuse(get, .badRequest)] + end(.protocolError) }
-        guard queue.isEmpty else { return [.answer(get, takeQueue())] }
+        guard queue.isEmpty else {
+            guard let lastReason else { return [.answer(get, takeQueue())] }
+            return [.answer(get, takeQueue() + [.close])] + end(lastReason)
+        }
         held = get
         return []
     }
@@ -201,7 +210,9 @@ public struct EngineSession: Sendable {
         case .upgrade where probe.releaseAt != nil:
             let actions = release()
             (socket, self.probe) = (source, nil)
-            return queue.isEmpty ? actions : actions + [.write(source, takeQueue())]
+            let sent = queue.isEmpty ? actions : actions + [.write(source, takeQueue())]
+            guard let lastReason else { return sent }
+            return sent + end(lastReason)
         default:
             self.probe = nil
             return [.shut(source)]
@@ -225,6 +236,7 @@ public struct EngineSession: Sendable {
     // MARK: Packets
 
     private mutating func receive(_ packet: EngineIOPacket, _ now: Int64) -> [Action] {
+        guard lastReason == nil || packet == .close else { return [] }
         switch packet {
         case .message(let message): return [.deliver(message)]
         case .pong where version == .four:
@@ -251,7 +263,7 @@ public struct EngineSession: Sendable {
             goneAt = now - min(now - at, Self.grain) + Int64(settings.pingTimeout) * Self.millisecond
             actions += send([.ping("")])
         }
-        if let goneAt, goneAt <= now { return actions + end(.pingTimeout) }
+        if let goneAt, goneAt <= now { return actions + end(lastReason ?? .pingTimeout) }
         if let probe, probe.until <= now {
             self.probe = nil
             actions.append(.shut(probe.socket))
@@ -261,6 +273,14 @@ public struct EngineSession: Sendable {
             actions += release()
         }
         return actions
+    }
+
+    /// Ends the connection once the client has the waiting packets, which a client that polls must fetch within 5 s.
+    /// Nothing that it sends is delivered any more.
+    public mutating func finish(_ reason: End, now: Int64) -> [Action] {
+        guard !isOver, !queue.isEmpty else { return end(reason) }
+        (lastReason, pingAt, goneAt) = (reason, nil, now + Self.fetchTime)
+        return []
     }
 
     /// Ends the connection. Clients connect again unless they ended it themselves.

@@ -152,6 +152,51 @@ import TextFormats
         }
     }
 
+    /// Half of the places are kept for the apps, and for clients that have yet to name theirs, the same number for each.
+    @Test func anAppLeavesOthersTheirPlaces() async throws {
+        let tokens = [
+            ("token-of-the-shop", AppSettings.TestToken(app: "shop", scopes: [.chat])),
+            ("token-of-another", AppSettings.TestToken(app: "other", scopes: [.read])),
+        ]
+        try await SocketIOStage.run(tokens: tokens) {
+            $0.engine.pingInterval = 60_000
+            $0.maxSessions = 8
+        } _: { stage in
+            let shop = SocketIOStage.four + "&token=token-of-the-shop"
+            let first = try await stage.open(shop)
+            for _ in 0..<5 { _ = try await stage.open(shop) }
+            let refused = try await stage.call("GET", shop)
+            #expect(refused.status == 503)
+            #expect(refused.text.contains("the app shop has 6 of the 8 places"), "\(refused.text)")
+
+            func connect() async throws -> (WebSocketClient, answer: String) {
+                let socket = try await stage.webSocket("EIO=4&transport=websocket")
+                #expect(await socket.text()?.hasPrefix("0") == true)
+                await socket.send(text: #"40{"token":"token-of-another"}"#)
+                return (socket, try #require(await socket.message()))
+            }
+            let (other, welcome) = try await connect()
+            #expect(welcome.hasPrefix("40{"), "\(welcome)")
+            let (late, refusal) = try await connect()
+            #expect(refusal.hasPrefix(#"44{"data":{"code":"too-many-sessions"},"message":"the app other has 1 of"#))
+            #expect(await late.isClosed())
+            try await stage.eventually {
+                stage.metrics.registry.text().contains(#"socketio_ends_total{reason="full"} 1"#)
+            }
+            // A client that polls gets the reason with its next request.
+            let polling = try await stage.open()
+            #expect(try await stage.call("POST", polling, #"40{"token":"token-of-another"}"#).status == 200)
+            let reason = try await stage.call("GET", polling).text
+            #expect(reason.hasPrefix(#"44{"data":{"code":"too-many-sessions"}"#), "\(reason)")
+            #expect(reason.hasSuffix("\u{1E}1"), "\(reason)")
+            // A connection of the first app leaves its place when it ends.
+            #expect(try await stage.call("POST", first, "1").status == 200)
+            let (next, answer) = try await connect()
+            #expect(answer.hasPrefix("40{"), "\(answer)")
+            for socket in [other, next] { await socket.disconnect() }
+        }
+    }
+
     /// An app's own fields of a gift do not pass for those of the service.
     @Test func aGiftNamesNoSender() throws {
         let gift = try #require(ChannelGift(["giftId": .number(7), "user": .text("alice"), "name": .text("Alice")]))

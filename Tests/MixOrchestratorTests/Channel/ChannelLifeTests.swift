@@ -77,6 +77,47 @@ import Testing
         }
     }
 
+    /// Half of the channels are kept for the apps likewise.
+    @Test func anAppLeavesOthersTheirChannels() async throws {
+        var settings = ChannelSettings()
+        settings.mostChannels = 4
+        settings.apps = [.standard, "shop"]
+        try await Self.run(settings) { channels, registry in
+            func join(_ room: RoomID) async throws -> ChannelViewer.ID {
+                let change = SettingsChange(summary: "made by a test") { settings, _ in settings }
+                _ = try await registry.owner(room).configure(change, at: 0)
+                return try await channels.join(room, ChannelViewer(address: "192.0.2.1"), deliver: { _ in true }).viewer
+            }
+            let first = try await join("a")
+            for room in ["b", "c"] as [RoomID] { _ = try await join(room) }
+            let refusal = await #expect(throws: OrchestratorError.self) { try await join("d") }
+            let words = try #require(refusal).detail
+            #expect(words.hasPrefix("the app default has 3 of the 4 channels"), "\(words)")
+            #expect(words.hasSuffix("raise channel.maxChannels"), "\(words)")
+            _ = try await join(RoomID(app: "shop", name: "a"))
+            await #expect(throws: OrchestratorError.self) { try await join(RoomID(app: "shop", name: "b")) }
+            // Now a channel is unused, of an app that has more than its share.
+            await channels.leave("a", first)
+            _ = try await join(RoomID(app: "shop", name: "b"))
+            #expect(await channels.rooms == ["b", "c", "shop/a", "shop/b"])
+        }
+    }
+
+    /// An app drops its own channels rather than one that is kept for another app, however unused that one is.
+    @Test func aChannelThatIsKeptForAnAppStays() async throws {
+        var settings = ChannelSettings()
+        settings.mostChannels = 3
+        settings.apps = [.standard, "shop"]
+        try await Self.run(settings) { channels, registry in
+            for room in ["shop/a", "a", "b", "c"] as [RoomID] {
+                let change = SettingsChange(summary: "made by a test") { settings, _ in settings }
+                _ = try await registry.owner(room).configure(change, at: 0)
+                _ = try await channels.history(of: room, after: nil)
+            }
+            #expect(await channels.rooms == ["shop/a", "b", "c"])
+        }
+    }
+
     /// Stores of earlier releases have names in several spellings.
     @Test func roomsWhoseNamesOnlyLookEqualAreListedSeparately() async throws {
         try await Self.run { channels, _ in

@@ -68,6 +68,15 @@ import Testing
         }
     }
 
+    @Test func onlyPlacesBeyondTheKeptOnesAreTakenBack() {
+        let shares = AppShares(places: 8, apps: ["shop", "zoo"])
+        func givers(_ app: AppID, _ taken: [AppID: Int]) -> Set<AppID> { shares.givers(to: app, taken: taken) }
+        #expect(givers("zoo", ["shop": 6, "zoo": 2]) == ["shop", "zoo"])
+        #expect(givers("shop", ["shop": 6, "zoo": 2]) == ["shop"])
+        #expect(givers("shop", ["shop": 6]) == ["shop"])
+        #expect(givers("stranger", ["shop": 4, "zoo": 2, "stranger": 2]) == ["shop", "stranger"])
+    }
+
     /// Whatever the apps do, each gets the places that are kept for it, and all together never more than there are.
     @Test func noAppTakesWhatIsKeptForAnother() throws {
         var numbers = SeededGenerator(announcedFor: "noAppTakesWhatIsKeptForAnother")
@@ -87,6 +96,15 @@ import Testing
                 }
                 let isKept = starved.isEmpty && taken.values.reduce(0, +) <= shares.places
                 try #require(isKept, "\(shares.places) places of \(apps.count) apps: \(taken)")
+                guard !shares.hasPlace(for: app, taken: taken) else { continue }
+                let givers = shares.givers(to: app, taken: taken)
+                let robbed = givers.filter { $0 != app && apps.contains($0) && taken[$0, default: 0] <= shares.kept }
+                try #require(robbed.isEmpty, "\(app) takes from \(robbed): \(taken)")
+                let helpful = taken.keys.filter { giver in
+                    let left = taken.merging([giver: -1], uniquingKeysWith: +)
+                    return taken[giver] != 0 && shares.hasPlace(for: app, taken: left)
+                }
+                try #require(givers == Set(helpful), "\(app), \(shares.places) places: \(taken)")
             }
         }
     }
