@@ -275,7 +275,13 @@ class Plots(unittest.TestCase):
     script = pathlib.Path(__file__).resolve().parent.parent / "bench-plot.py"
     lines = ("plan of nine                  1200 ns (1500) per plan\n", "plan of nine       900 ns (950) per plan, 12 MB/s\n",
              "durable events: 900/s, p50 1.25 ms, p99 7.5 ms, p99.9 9.00 ms, longest 11 ms\n",
-             "  8 destinations: relay 2.50 %, nginx-rtmp 1.25 % of a core\n", "memory: 40 MiB\n")
+             "  8 destinations: relay 2.50 %, nginx-rtmp 1.25 % of a core\n", "memory: 40 MiB\n",
+             "| nodes | first node | database | each other node, idle | under load |\n", "|---|---|---|---|---|\n",
+             "| 1 | 150 µs/event | 400 µs/event | – | – |\n", "| 2 | 160 µs/event | 410 µs/event | 1.5 ms/s | 12.0 ms/s |\n",
+             "| | events/s | p50 | p99 | services | database |\n",
+             "| one service, SQLite | 9000 | 5.0 ms | 10.5 ms | 120 µs | 0 µs |\n",
+             "| three nodes, PostgreSQL | 3000 | 20.0 ms | 40.5 ms | 200 µs | 300 µs |\n",
+             "| three nodes, PostgreSQL | 5000 | 18.0 ms | 30.5 ms | 220 µs | 280 µs |\n")
 
     def test_every_kind_of_figure_is_found(self):
         spec = importlib.util.spec_from_file_location("bench_plot", self.script)
@@ -284,8 +290,17 @@ class Plots(unittest.TestCase):
         found = module.figures(self.lines)
         self.assertEqual({kind: {name: (of["median"], of["max"]) for name, of in names.items()} for kind, names in found.items()}, {
             "ns": {"plan of nine, plan": (1200, 1500), "plan of nine, plan (2)": (900, 950)},
-            "latency": {"durable events": (1.25, 7.5)},
-            "cpu": {"8 destinations, relay": (2.5, 2.5), "8 destinations, nginx-rtmp": (1.25, 1.25)}})
+            "latency": {
+                "durable events": (1.25, 7.5), "one service, SQLite": (5, 10.5), "three nodes, PostgreSQL": (20, 40.5),
+                "three nodes, PostgreSQL (2)": (18, 30.5)},
+            "cpu": {
+                "8 destinations, relay": (2.5, 2.5), "8 destinations, nginx-rtmp": (1.25, 1.25),
+                "2 nodes, each other one, idle": (0.15, 0.15), "2 nodes, each other one, under load": (1.2, 1.2)},
+            "rate": {"one service, SQLite": (9000, 9000), "three nodes, PostgreSQL": (4000, 5000)},
+            "cost": {
+                "1 node, the first one": (150, 150), "1 node, database": (400, 400), "2 nodes, the first one": (160, 160),
+                "2 nodes, database": (410, 410), "one service, SQLite: services": (120, 120),
+                "three nodes, PostgreSQL: services": (210, 220), "three nodes, PostgreSQL: database": (290, 300)}})
         self.assertEqual(set(found), set(module.KINDS))
 
     def test_a_plot_is_a_drawing(self):
