@@ -23,7 +23,8 @@ struct PagePipeline: Sendable {
     /// Sample rate of the sound server's sink, in Hz.
     private static let sampleRate = 48_000
     /// Pixels per second up to which one thread encodes: 1920×1080 at 30 pictures a second. By itself x264 would cut each
-    /// picture into a slice for each core, whose threads wait for each other, and whose edges cost bits.
+    /// picture into a slice for each core. The effects of slices on a page are not measured; in mixes at `veryfast`
+    /// they cost no processor time and up to 0.0004 of SSIM (ADR 39).
     private static let pixelsPerThread = 1920 * 1080 * 30
     /// Longest time in s between two keyframes.
     private static let keyframeInterval = 2
