@@ -31,7 +31,7 @@ public struct SocketIOConnection: Sendable {
 
     /// - Parameters:
     ///   - namespaces: Namespaces to which clients may connect.
-    ///   - connectTimeout: Time within which a client of version 4 must connect, in ms.
+    ///   - connectTimeout: Time within which a client must connect, in ms.
     public init(
         version: EngineIOVersion, namespaces: Set<String> = [SocketIOPacket.mainNamespace],
         connectTimeout: Int = 45_000, limits: SocketIOLimits = SocketIOLimits(), now: Int64
@@ -39,7 +39,7 @@ public struct SocketIOConnection: Sendable {
         self.version = version
         self.namespaces = namespaces
         reader = SocketIOReader(limits: limits)
-        if version == .four { connectBy = now + Int64(connectTimeout) * 1_000_000 }
+        connectBy = now + Int64(connectTimeout) * 1_000_000
     }
 
     /// Time at which `tick` must be called.

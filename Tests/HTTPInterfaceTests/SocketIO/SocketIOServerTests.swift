@@ -152,6 +152,19 @@ import TextFormats
         }
     }
 
+    /// A client of version 3 that is refused cannot present a token later, and would keep its place by its pings.
+    @Test func aRefusedClientOfVersionThreeIsDisconnected() async throws {
+        let shop = AppSettings.TestToken(app: "shop", scopes: [.chat])
+        try await SocketIOStage.run(tokens: [("token-of-the-shop", shop)]) {
+            $0.connectTimeout = 200
+        } _: { stage in
+            let socket = try await stage.webSocket("EIO=3&transport=websocket")
+            #expect(await socket.text()?.hasPrefix("0") == true)
+            #expect(await socket.text() == #"44{"code":"unauthorized"}"#)
+            #expect(await socket.isClosed())
+        }
+    }
+
     /// Half of the places are kept for the apps, and for clients that have yet to name theirs, the same number for each.
     @Test func anAppLeavesOthersTheirPlaces() async throws {
         let tokens = [
