@@ -31,10 +31,11 @@ func buildOrchestrator(
 ) async throws -> some ApplicationProtocol {
     let certificate = try configuration.http.tls.map { try CertificateKeeper($0, logger: logger) }
     let identity = configuration.store.nodeName(data: configuration.data)
-    let cluster = try await joinCluster(configuration, store, identity: identity, shutdown, logger)
+    let site = configuration.store.site(data: configuration.data)
+    let cluster = try await joinCluster(configuration, store, identity: identity, site: site, shutdown, logger)
     let exchange = cluster.map { _ in NodeExchange() }
     let store: any TaskStore & Service =
-        if let cluster { cluster } else { try await NodeStore.join(store, name: identity, logger: logger) }
+        if let cluster { cluster } else { try await NodeStore.join(store, name: identity, site: site, logger: logger) }
     let sockets = try RelaySockets(directory: configuration.data + "/relays")
     let layouts = Layouts(
         pages: configuration.pages.map { _ in OverlaySupervisor.directory(data: configuration.data) })

@@ -94,10 +94,11 @@ func ingest(
 
 /// Joins the cluster; returns `nil` if the service runs alone.
 func joinCluster(
-    _ configuration: OrchestratorConfiguration, _ store: any TaskStore, identity: String, _ shutdown: ShutdownNotice,
-    _ logger: Logger
+    _ configuration: OrchestratorConfiguration, _ store: any TaskStore, identity: String, site: String?,
+    _ shutdown: ShutdownNotice, _ logger: Logger
 ) async throws -> ClusterNode? {
     guard let node = configuration.node else { return nil }
     return try await ClusterNode.join(
-        store, node, identity: identity, keepsRelays: configuration.keepsRelays, shutdown: shutdown, logger: logger)
+        store, node, identity: identity, site: site, keepsRelays: configuration.keepsRelays, shutdown: shutdown,
+        logger: logger)
 }

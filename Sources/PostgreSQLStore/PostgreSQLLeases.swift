@@ -4,11 +4,30 @@ import TaskStore
 /// The SQL statements of `LeaseStore`. A node's leases are valid while `nodes.until` is in the future; expelling a node
 /// deletes its row.
 enum PostgreSQLLeases {
-    static func register(_ name: String, until: Double, _ connection: PGConnection) throws -> NodeID {
+    static func register(
+        _ name: String, at site: String? = nil, until: Double, _ connection: PGConnection
+    ) throws -> NodeID {
         let made = try connection.execute(
-            "INSERT INTO nodes (name, until) VALUES ($1, $2) RETURNING number", [.text(name), .real(until)])
+            "INSERT INTO nodes (name, until, site) VALUES ($1, $2, $3) RETURNING number",
+            [.text(name), .real(until), .text(site)])
         guard let row = made.rows.first else { throw StoreError.engine("no number for the node \(name)") }
         return id(name, try row.integer("number"))
+    }
+
+    /// Checks that no node of this name is at work at another site. None can register until the end of the transaction.
+    ///
+    /// - Throws: `StoreError.copied`.
+    static func checkCopies(of name: String, at site: String, time: Double, _ connection: PGConnection) throws {
+        // Copies of a machine may start at the same time.
+        try connection.execute(
+            """
+            SELECT pg_advisory_xact_lock(
+                hashtextextended('mixorchestrator node ' || current_schema() || ' ' || $1::text, 0))
+            """, [.text(name)])
+        let others = try connection.execute(
+            "SELECT 1 FROM nodes WHERE name = $1 AND until > $2 AND site <> $3 LIMIT 1",
+            [.text(name), .real(time), .text(site)])
+        guard others.rows.isEmpty else { throw StoreError.copied(name) }
     }
 
     static func nodes(_ connection: PGConnection) throws -> [Node] {
@@ -149,9 +168,12 @@ enum PostgreSQLLeases {
 }
 
 extension PostgreSQLTaskStore {
-    public func register(_ name: String, for duration: Duration) async throws(StoreError) -> NodeID {
+    public func register(
+        _ name: String, at site: String?, for duration: Duration
+    ) async throws(StoreError) -> NodeID {
         try await write { connection, time in
-            try PostgreSQLLeases.register(name, until: time + duration.seconds, connection)
+            if let site { try PostgreSQLLeases.checkCopies(of: name, at: site, time: time, connection) }
+            return try PostgreSQLLeases.register(name, at: site, until: time + duration.seconds, connection)
         }
     }
 
@@ -202,9 +224,37 @@ extension PostgreSQLTaskStore {
     }
 }
 
+/// A node whose leases have not expired.
+package struct NodeAtWork: Hashable, Sendable {
+    package var node: Node
+    /// The node's site; `nil` if it is not known, or the node runs an earlier release.
+    package var site: String?
+    /// Time at which its leases end unless it renews them, in s since 1970 by the store's clock.
+    package var until: Double
+
+    package init(node: Node, site: String?, until: Double) {
+        self.node = node
+        self.site = site
+        self.until = until
+    }
+}
+
 extension PostgreSQLTaskStore {
     /// Returns the nodes whose leases have not expired, in the order of registration. Nothing is written.
-    package func nodesAtWork() async throws(StoreError) -> [Node] {
-        try await roster().filter(\.isAtWork).map(\.node)
+    package func nodesAtWork() async throws(StoreError) -> [NodeAtWork] {
+        let now = clock?.now()
+        return try await read { connection in
+            try connection.execute(
+                """
+                SELECT number, name, site, until FROM nodes
+                WHERE until > coalesce($1::double precision, extract(epoch FROM clock_timestamp())) ORDER BY number
+                """, [.real(now)]
+            ).rows.map { row in
+                let name = try row.text("name")
+                return NodeAtWork(
+                    node: Node(id: PostgreSQLLeases.id(name, try row.integer("number")), name: name),
+                    site: try row.optionalText("site"), until: try row.real("until"))
+            }
+        }
     }
 }

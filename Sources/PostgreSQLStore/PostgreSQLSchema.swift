@@ -5,7 +5,7 @@ import TaskStore
 /// binaries of two versions can use one schema.
 enum PostgreSQLSchema {
     /// The migrations, oldest first. The schema's version is the number of migrations applied to it.
-    static let migrations = [first, second, third, fourth, fifth]
+    static let migrations = [first, second, third, fourth, fifth, sixth]
 
     static var version: Int64 { Int64(migrations.count) }
 

@@ -107,14 +107,24 @@ extension PostgreSQLTaskStore {
     }
 
     public func inherit(from earlier: NodeID, by node: NodeID) async throws(StoreError) -> [Lease] {
-        try await write { connection, _ in
+        try await write { connection, time in
             guard let number = PostgreSQLLeases.number(of: node),
-                try !connection.execute("SELECT 1 FROM nodes WHERE number = $1 FOR SHARE", [.integer(number)])
-                    .rows.isEmpty
+                let heir = try connection.execute(
+                    "SELECT site FROM nodes WHERE number = $1 FOR SHARE", [.integer(number)]
+                ).rows.first
             else { throw StoreError.expelled(node) }
             if let old = PostgreSQLLeases.number(of: earlier) {
-                // Its row is deleted first, as in `expel`.
-                try connection.execute("DELETE FROM nodes WHERE number = $1", [.integer(old)])
+                // Its row is deleted first, as in `expel`. A node that was suspended may have renewed its leases since it
+                // was found to be dead.
+                let ended = try connection.execute(
+                    "DELETE FROM nodes WHERE number = $1 AND (until <= $2 OR site = $3) IS NOT FALSE",
+                    [.integer(old), .real(time), .text(heir.optionalText("site"))])
+                if ended.affected == 0,
+                    let row = try connection.execute("SELECT name FROM nodes WHERE number = $1", [.integer(old)]).rows
+                        .first
+                {
+                    throw StoreError.copied(try row.text("name"))
+                }
                 try connection.execute(
                     "UPDATE leases SET owner = $2, epoch = epoch + 1 WHERE owner = $1",
                     [.integer(old), .integer(number)])

@@ -29,12 +29,19 @@ package final class NodeStore: ForwardingTaskStore, Service {
 
     /// Registers this run and takes every stored task.
     ///
-    /// - Parameter name: Name of the data directory's owner. The caller has locked the directory, so earlier runs have
-    ///   ended and their leases are freed at once.
-    package static func join(_ store: any TaskStore, name: String, logger: Logger) async throws(StoreError) -> NodeStore
-    {
-        for earlier in try await store.nodes() where earlier.name == name { try await store.expel(earlier.id) }
-        let node = NodeStore(store, node: try await store.register(name, for: lease), logger: logger)
+    /// - Parameters:
+    ///   - name: Name of the data directory's owner. The caller has locked the directory, so earlier runs have ended and
+    ///     their leases are freed at once.
+    ///   - site: Text that the directory's lives since one start of the machine share (`LeaseStore.register`).
+    /// - Throws: `StoreError`, such as `copied` if a copy of the directory is at work.
+    package static func join(
+        _ store: any TaskStore, name: String, site: String? = nil, logger: Logger
+    ) async throws(StoreError) -> NodeStore {
+        let id = try await store.register(name, at: site, for: lease)
+        for earlier in try await store.nodes() where earlier.name == name && earlier.id != id {
+            try await store.expel(earlier.id)
+        }
+        let node = NodeStore(store, node: id, logger: logger)
         try await node.claimStored()
         return node
     }

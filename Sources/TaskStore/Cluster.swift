@@ -163,7 +163,8 @@ public protocol ClusterStore: LeaseStore {
     /// in between.
     ///
     /// - Returns: The leases of `node`, ordered by task.
-    /// - Throws: `StoreError.expelled` if `node` was expelled.
+    /// - Throws: `StoreError.expelled` if `node` was expelled, and `StoreError.copied` if `earlier` is at work at another
+    ///   site. Nothing is changed then.
     func inherit(from earlier: NodeID, by node: NodeID) async throws(StoreError) -> [Lease]
     /// Returns a stream of other nodes' hints from now on. The stream ends with the store; if hints are not read in
     /// time, the oldest are dropped.

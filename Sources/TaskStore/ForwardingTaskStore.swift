@@ -42,8 +42,10 @@ extension ForwardingTaskStore {
 }
 
 extension ForwardingTaskStore {
-    public func register(_ name: String, for duration: Duration) async throws(StoreError) -> NodeID {
-        try await base.register(name, for: duration)
+    public func register(
+        _ name: String, at site: String?, for duration: Duration
+    ) async throws(StoreError) -> NodeID {
+        try await base.register(name, at: site, for: duration)
     }
     public func nodes() async throws(StoreError) -> [Node] { try await base.nodes() }
     public func claim(

@@ -56,11 +56,15 @@ public enum Renewal: Hashable, Sendable {
 /// store's clock alone. Holders count on their own clock, from before that call. An expired lease still permits its
 /// holder to write until another node takes the task: only the takeover fences.
 public protocol LeaseStore: Sendable {
-    /// Registers a node.
+    /// Registers a node, unless a node of this name is at work at another site.
     ///
-    /// - Parameter name: A name that is the same in all lives of one machine or data directory.
+    /// - Parameters:
+    ///   - name: A name that is the same in all lives of one machine or data directory.
+    ///   - site: A text that only those lives share of which one at a time can exist: those of one data directory since one
+    ///     start of its machine. `nil` = not compared. A store in a file compares none, because one machine alone uses it.
     /// - Returns: A node that did not exist before.
-    func register(_ name: String, for duration: Duration) async throws(StoreError) -> NodeID
+    /// - Throws: `StoreError.copied`; nothing is stored then.
+    func register(_ name: String, at site: String?, for duration: Duration) async throws(StoreError) -> NodeID
     /// Returns every node that was not expelled, in the order of registration, including those whose leases have
     /// expired.
     func nodes() async throws(StoreError) -> [Node]
@@ -87,4 +91,13 @@ public protocol LeaseStore: Sendable {
     /// Removes a node that is known to be dead. Its leases become free at once, and late writes of the node are
     /// refused.
     func expel(_ node: NodeID) async throws(StoreError)
+}
+
+extension LeaseStore {
+    /// Registers a node whose site is not compared with those of others.
+    ///
+    /// - Returns: A node that did not exist before.
+    public func register(_ name: String, for duration: Duration) async throws(StoreError) -> NodeID {
+        try await register(name, at: nil, for: duration)
+    }
 }

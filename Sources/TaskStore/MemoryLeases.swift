@@ -2,7 +2,7 @@ import MixModel
 
 /// An implementation of `LeaseStore` in memory.
 struct MemoryLeases {
-    private(set) var nodes: [(node: Node, until: Double)] = []
+    private(set) var nodes: [(node: Node, site: String?, until: Double)] = []
     private var registered = 0
     private var holders: [TaskID: (owner: NodeID?, epoch: Int64)] = [:]
     private var profiles: [NodeID: NodeProfile] = [:]
@@ -11,11 +11,22 @@ struct MemoryLeases {
     /// Owner of rooms whose node was expelled.
     private static let nobody: NodeID = "#0"
 
-    mutating func register(_ name: String, until: Double) -> NodeID {
+    mutating func register(
+        _ name: String, at site: String?, time: Double, until: Double
+    ) throws(StoreError) -> NodeID {
+        for other in nodes where other.node.name == name && other.until > time && Self.differ(other.site, site) {
+            throw .copied(name)
+        }
         registered += 1
         let node = Node(id: NodeID("\(name)#\(registered)"), name: name)
-        nodes.append((node, until))
+        nodes.append((node, site, until))
         return node.id
+    }
+
+    /// Returns whether both sites are known, and are not the same.
+    private static func differ(_ one: String?, _ other: String?) -> Bool {
+        guard let one, let other else { return false }
+        return one != other
     }
 
     func holds(_ requirement: StoreChange.Requirement) -> Bool {
@@ -119,8 +130,11 @@ extension MemoryLeases {
         return .passed(Lease(task: lease.task, fence: Fence(owner: receiver, epoch: lease.fence.epoch + 1)))
     }
 
-    mutating func inherit(from earlier: NodeID, by node: NodeID) throws(StoreError) {
-        guard nodes.contains(where: { $0.node.id == node }) else { throw .expelled(node) }
+    mutating func inherit(from earlier: NodeID, by node: NodeID, at time: Double) throws(StoreError) {
+        guard let heir = nodes.first(where: { $0.node.id == node }) else { throw .expelled(node) }
+        for other in nodes where other.node.id == earlier && other.until > time && Self.differ(other.site, heir.site) {
+            throw .copied(other.node.name)
+        }
         for (task, holder) in holders where holder.owner == earlier { holders[task] = (node, holder.epoch + 1) }
         expel(earlier)
     }

@@ -44,8 +44,8 @@ extension MemoryTaskStore {
     }
 
     public func inherit(from earlier: NodeID, by node: NodeID) async throws(StoreError) -> [Lease] {
-        try access { state, _ throws(StoreError) in
-            try state.leases.inherit(from: earlier, by: node)
+        try access { state, time throws(StoreError) in
+            try state.leases.inherit(from: earlier, by: node, at: time)
             return state.leases.leases(of: node)
         }
     }

@@ -173,8 +173,12 @@ extension MemoryTaskStore {
 // MARK: - Leases and outbox
 
 extension MemoryTaskStore {
-    public func register(_ name: String, for duration: Duration) async throws(StoreError) -> NodeID {
-        try access { state, time in state.leases.register(name, until: time + duration.seconds) }
+    public func register(
+        _ name: String, at site: String?, for duration: Duration
+    ) async throws(StoreError) -> NodeID {
+        try access { state, time throws(StoreError) in
+            try state.leases.register(name, at: site, time: time, until: time + duration.seconds)
+        }
     }
     public func nodes() async throws(StoreError) -> [Node] { try access { state, _ in state.leases.nodes.map(\.node) } }
     public func claim(

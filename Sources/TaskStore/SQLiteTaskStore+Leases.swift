@@ -3,7 +3,9 @@ import GRDB
 import MixModel
 
 extension SQLiteTaskStore {
-    public func register(_ name: String, for duration: Duration) async throws(StoreError) -> NodeID {
+    public func register(
+        _ name: String, at site: String?, for duration: Duration
+    ) async throws(StoreError) -> NodeID {
         try await write { db, time in try SQLiteLeases.register(name, until: time + duration.seconds, db) }
     }
 

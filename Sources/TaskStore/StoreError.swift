@@ -28,6 +28,8 @@ public enum StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     case schemaTooNew(place: String, found: Int, known: Int)
     /// The database's schema belongs to a different cluster than the data directory.
     case otherCluster(place: String, found: String, expected: String)
+    /// A service with the same name is at work at another site: on a copy of the machine or of the data directory.
+    case copied(String)
     /// Any other error of the database engine.
     case engine(String)
 
@@ -65,6 +67,9 @@ public enum StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         case .otherCluster(let place, let found, let expected):
             "\(place) belongs to another cluster than the data directory (\(found), not \(expected)): name the "
                 + "cluster's own database in store.url, or remove the file store-cluster from the data directory to join"
+        case .copied(let name):
+            "a service with the same machine name and data directory (\(name)) is at work on a copy of this machine or "
+                + "directory: stop one of the two, or give one machine another name"
         case .engine(let message):
             "the store reports: \(message)"
         }

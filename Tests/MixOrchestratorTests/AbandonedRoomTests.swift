@@ -129,11 +129,12 @@ import Testing
 
 /// Runs the rooms of a node of a cluster that does nothing by itself.
 func withQuietNode(
-    _ store: any TaskStore, _ body: @escaping @Sendable (ClusterNode, RoomRegistry) async throws -> Void
+    _ store: any TaskStore, site: String? = nil,
+    _ body: @escaping @Sendable (ClusterNode, RoomRegistry) async throws -> Void
 ) async throws {
     let log = LogRecorder()
     let node = try await ClusterNode.join(
-        store, ClusterSettings(name: "a", url: "http://a"), identity: "a", keepsRelays: true,
+        store, ClusterSettings(name: "a", url: "http://a"), identity: "a", site: site, keepsRelays: true,
         shutdown: ShutdownNotice(), logger: log.logger)
     let services = RoomServices(
         store: node, sockets: try RelaySockets(directory: "/tmp/mo-none/relays"), starter: ScriptedRelays(),

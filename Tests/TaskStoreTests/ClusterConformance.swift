@@ -192,6 +192,56 @@ import Testing
     }
 }
 
+extension ClusterConformance {
+    /// Two copies of a machine have the same name. The store lets one of them be at work at a time.
+    @Test(arguments: StoreUnderTest.shared)
+    func aCopyIsKeptOutWhileTheOtherIsAtWork(_ kind: StoreUnderTest) async throws {
+        try await withDirectory { directory in
+            let time = ManualClock()
+            let store = try kind.open(directory, clock: time.clock)
+            let one = try await store.register("here", at: "boot 1", for: .seconds(10))
+            _ = try await store.claim([.lease(of: "a")], by: one, for: .seconds(10))
+            await #expect(throws: StoreError.copied("here")) {
+                try await store.register("here", at: "boot 2", for: .seconds(10))
+            }
+            #expect(try await store.nodes().map(\.id) == [one])
+            // The next life of the same directory does not wait, nor does a node of another name.
+            let next = try await store.register("here", at: "boot 1", for: .seconds(10))
+            _ = try await store.register("there", at: "boot 2", for: .seconds(10))
+            #expect(try await store.inherit(from: one, by: next).map(\.task.leasedRoom) == ["a"])
+            // A life whose leases have run out makes room, unless it was suspended and renews them.
+            time.advance(11)
+            let copy = try await store.register("here", at: "boot 2", for: .seconds(10))
+            #expect(try await store.renew(next, for: .seconds(10)) == .lapsed)
+            await #expect(throws: StoreError.copied("here")) { try await store.inherit(from: next, by: copy) }
+            #expect(try await store.leases(of: next).map(\.task.leasedRoom) == ["a"])
+            #expect(try await store.leases(of: copy).isEmpty)
+            time.advance(11)
+            #expect(try await store.renew(copy, for: .seconds(10)) == .lapsed)
+            #expect(try await store.inherit(from: next, by: copy).map(\.task.leasedRoom) == ["a"])
+            await #expect(throws: StoreError.expelled(next)) { try await store.renew(next, for: .seconds(10)) }
+            await #expect(throws: StoreError.copied("here")) {
+                try await store.register("here", at: "boot 1", for: .seconds(10))
+            }
+            await store.close()
+        }
+    }
+
+    /// A life without a site, as one of an earlier release, is followed at once by the next one.
+    @Test(arguments: StoreUnderTest.shared)
+    func unknownSitesAreNotCompared(_ kind: StoreUnderTest) async throws {
+        try await withDirectory { directory in
+            let store = try kind.open(directory)
+            let old = try await store.register("here", for: .seconds(100))
+            _ = try await store.claim([.lease(of: "a")], by: old, for: .seconds(100))
+            let new = try await store.register("here", at: "boot 1", for: .seconds(100))
+            #expect(try await store.inherit(from: old, by: new).map(\.task.leasedRoom) == ["a"])
+            _ = try await store.register("here", for: .seconds(100))
+            await store.close()
+        }
+    }
+}
+
 extension StoreChange.Requirement {
     fileprivate init(_ lease: Lease) { self.init(task: lease.task, fence: lease.fence) }
 }

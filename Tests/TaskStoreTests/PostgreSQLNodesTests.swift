@@ -76,6 +76,30 @@ import Testing
         }
     }
 
+    /// Copies of a machine may start at the same time: one of them registers.
+    @Test func ofCopiesThatStartTogetherOneIsKeptOut() async throws {
+        try await withStores { first, second in
+            for number in 0..<50 {
+                async let one = Self.registers("n\(number)", at: "boot 1", in: first)
+                async let two = Self.registers("n\(number)", at: "boot 2", in: second)
+                let results = await [one, two]
+                #expect(results.contains(true) && results.contains(false), "\(results)")
+            }
+            let nodes = try await first.nodes()
+            #expect(nodes.count == 50)
+        }
+    }
+
+    private static func registers(_ name: String, at site: String, in store: PostgreSQLTaskStore) async -> Bool {
+        do throws(StoreError) {
+            _ = try await store.register(name, at: site, for: .seconds(60))
+            return true
+        } catch {
+            #expect(error == .copied(name))
+            return false
+        }
+    }
+
     /// A database that is restored gives numbers a second time. The node that had the number notices that it is not
     /// known any more, and leaves the rooms of the node that has it now alone.
     @Test func aNumberThatIsGivenAgainIsAnotherNodes() async throws {

@@ -114,8 +114,9 @@ import Testing
             await (try PostgreSQLTaskStore(target(server, schema))).close()
             try server.sql(
                 """
+                ALTER TABLE \(schema).nodes DROP COLUMN site; \
                 DROP FUNCTION \(schema).begin_group_2; ALTER TABLE \(schema).commits DROP COLUMN elapsed; \
-                DELETE FROM \(schema).schema_version WHERE number = 5
+                DELETE FROM \(schema).schema_version WHERE number >= 5
                 """, database: "mix")
             let place = try target(server, schema)
             let dump = try PGConnection(place)
@@ -136,7 +137,7 @@ import Testing
             try dump.run("COMMIT")
             try await migration.value
             let version = try server.sql("SELECT max(number) FROM \(schema).schema_version", database: "mix")
-            #expect(version == "5")
+            #expect(version == "\(PostgreSQLSchema.version)")
         }
     }
 

@@ -26,10 +26,15 @@ struct StoreUnderTest: Sendable, CustomTestStringConvertible {
     /// All stores; PostgreSQL is included if its server is installed.
     static let all = embedded + (PostgreSQLServer.isInstalled ? [postgreSQL] : [])
 
+    /// The stores that several machines may use at once.
+    static let shared = [memory] + (PostgreSQLServer.isInstalled ? [postgreSQL] : [])
+
+    private static let memory = StoreUnderTest(testDescription: "memory") { _, clock, retention in
+        MemoryTaskStore(clock: clock ?? .system, retention: retention)
+    }
+
     private static let embedded = [
-        StoreUnderTest(testDescription: "memory") { _, clock, retention in
-            MemoryTaskStore(clock: clock ?? .system, retention: retention)
-        },
+        memory,
         StoreUnderTest(testDescription: "SQLite") { directory, clock, retention in
             try SQLiteTaskStore(path: directory + "/store.sqlite", clock: clock ?? .system, retention: retention)
         },

@@ -72,6 +72,7 @@ struct ServeCommand: AsyncParsableCommand {
         try configuration.listen.check()
         let lock = try DataDirectory(configuration.data)
         defer { lock.release() }
+        ShutdownSignals.endStart()
         let metrics = Metrics()
         let store = try await StoreOpening.open(configuration, metrics, logger)
         let starter = RelayStarter(

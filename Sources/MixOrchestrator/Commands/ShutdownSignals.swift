@@ -15,6 +15,15 @@ struct ShutdownSignals: Sendable {
     /// Maximum time from the first signal to the end of the process.
     let limit: Duration
 
+    /// Makes a signal end the process while it starts, which may take the length of a lease. A process is ended by
+    /// default, unless it is the first one of a container: for that one, the kernel ignores signals without a handler.
+    static func endStart() {
+        guard getpid() == 1 else { return }
+        for number in [SIGTERM, SIGINT] {
+            signal(number) { number in _exit(128 + number) }
+        }
+    }
+
     /// Runs `body` and calls `onFirst` at the first signal.
     func watch(_ body: @Sendable () async throws -> Void, onFirst: @escaping @Sendable () async -> Void) async throws {
         let (first, reporter) = AsyncStream.makeStream(of: Void.self)

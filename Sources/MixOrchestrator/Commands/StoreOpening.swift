@@ -35,9 +35,8 @@ enum StoreOpening {
             target, cluster: membership.cluster, onCommit: observer(metrics),
             onUnreadable: reporter(metrics, logger) { $0.advice(target.place, inspection: "the extension amcheck") })
         do {
-            // Services share the rooms of a store only if they know each other's addresses.
             let name = configuration.store.nodeName(data: configuration.data)
-            let others = try await store.nodesAtWork()
+            let others = try await store.nodesAtWork().map(\.node)
             // A service inherits the rooms of its data directory's earlier run. Only the run of another machine can be at
             // work if the directory was never used with this database.
             if membership.cluster == nil, others.contains(where: { $0.name == name }) {
@@ -46,10 +45,14 @@ enum StoreOpening {
                         + "data directory was not used with it: name another database in store.url, give the machine "
                         + "another name, or wait until the other service's lease has ended")
             }
+            // Services share the rooms of a store only if they know each other's addresses.
             if configuration.node == nil, let other = others.first(where: { $0.name != name }) {
                 throw StartupError(
                     "\(target.place) is used by another service (\(other.name)): stop it, or set node.url on both so "
                         + "that they share the rooms. If it is dead, its lease ends within 30 s")
+            }
+            if let site = configuration.store.site(data: configuration.data) {
+                try await waitForEarlierRun(of: name, at: site, store, logger)
             }
             try membership.join(store.cluster)
         } catch {
@@ -58,6 +61,33 @@ enum StoreOpening {
         }
         logger.info("the store is \(target.place)", metadata: ["cluster": "\(store.cluster)"])
         return store
+    }
+
+    /// Time between two looks at the leases of an earlier run.
+    private static let lookInterval: Duration = .milliseconds(500)
+
+    /// Waits until no service of this name is at work at another site. Writes nothing.
+    ///
+    /// The earlier run of this data directory is at another site if its machine has started again since, or the directory's
+    /// volume was moved to another machine: its relays may still send until its lease ends.
+    ///
+    /// - Throws: `StoreError.copied` if it renews its lease: then it is a service on a copy.
+    private static func waitForEarlierRun(
+        of name: String, at site: String, _ store: PostgreSQLTaskStore, _ logger: Logger
+    ) async throws {
+        var watch = LeaseWatch()
+        while true {
+            let elsewhere = try await store.nodesAtWork().filter { life in
+                life.node.name == name && life.site.map { $0 != site } ?? false
+            }
+            guard !elsewhere.isEmpty else { return }
+            switch watch.look(elsewhere) {
+            case nil: logger.notice("waits until the lease of an earlier run has ended", metadata: ["node": "\(name)"])
+            case true?: throw StoreError.copied(name)
+            case false?: break
+            }
+            try await Task.sleep(for: lookInterval)
+        }
     }
 
     private static func observer(_ metrics: Metrics) -> @Sendable (GroupCommit) -> Void {
@@ -74,6 +104,20 @@ enum StoreOpening {
             metrics.count(.storeUnreadable, row.table)
             logger.error("\(advice(row))", metadata: ["table": "\(row.table)", "id": "\(row.id)"])
         }
+    }
+}
+
+/// Tells services at work from those that have ended and whose leases last on: only the former renew them.
+struct LeaseWatch {
+    private var seen: [NodeID: Double]?
+
+    /// Compares leases with those of the last look.
+    ///
+    /// - Returns: Whether a lease is new or was renewed; `nil` at the first look.
+    mutating func look(_ nodes: [NodeAtWork]) -> Bool? {
+        defer { seen = Dictionary(nodes.map { ($0.node.id, $0.until) }) { max($0, $1) } }
+        guard let seen else { return nil }
+        return nodes.contains { $0.until > seen[$0.node.id] ?? -.infinity }
     }
 }
 

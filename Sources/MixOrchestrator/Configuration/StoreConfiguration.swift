@@ -68,4 +68,21 @@ struct StoreConfiguration: Sendable {
         if let identity { return identity }
         return target == nil ? "local" : "\(ProcessInfo.processInfo.hostName) \(data)".shortened(toBytes: 200)
     }
+
+    /// Returns a text that only runs with this data directory since one start of the machine have in common; `nil` for the
+    /// file in the data directory, which no other machine uses. The directory's lock lets these runs exist one at a time.
+    ///
+    /// A copy of the directory has another inode or, on a copied volume, another device. A copy of the machine has another
+    /// `boot_id` (random(4)), which the kernel makes at its start; containers of one machine have the same.
+    func site(data: String) -> String? {
+        guard target != nil else { return nil }
+        var status = stat()
+        guard let boot = try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8),
+            stat(data, &status) == 0
+        else {
+            // Nothing proves that another run has ended, so its lease has to.
+            return UUID().uuidString
+        }
+        return "\(boot.prefix(36)) \(status.st_dev) \(status.st_ino)"
+    }
 }

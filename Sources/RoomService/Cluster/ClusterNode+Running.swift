@@ -71,7 +71,8 @@ extension ClusterNode {
         }
     }
 
-    /// Registers as a new life, without the rooms of the life that another node has ended.
+    /// Registers as a new life, without the rooms of the life that another node has ended. While a copy of this machine is
+    /// at work, the node has no life and no rooms.
     private func beginAnotherLife(after former: NodeID) async {
         // A renewal and several searches for rooms may find the end at the same time.
         let isFirst = expelled.withLock { expelled in
@@ -81,14 +82,19 @@ extension ClusterNode {
         }
         guard isFirst else { return }
         defer { expelled.withLock { if $0 == former { $0 = nil } } }
-        logger.warning("the node was expelled: it gives up its rooms and continues as a new node")
         do {
-            let node = try await base.register(identity, for: settings.lease)
+            let node = try await base.register(identity, at: site, for: settings.lease)
+            logger.warning("the node was expelled: it gives up its rooms and continues as a new node")
             // The operator who expelled the node wants other nodes to have its rooms.
             rest.withLock { $0 = BootClock.now() + settings.lookInterval.nanoseconds * 6 }
             let lost = machine.withLock { $0.reborn(as: node) }
             await giveUp(lost)
             try await announce()
+        } catch StoreError.copied(let name) {
+            // The next attempt is that of the next renewal.
+            rest.withLock { $0 = BootClock.now() + settings.renewalInterval.nanoseconds }
+            await giveUp(machine.withLock { $0.loseAll() })
+            logger.error("the node has no rooms: \(StoreError.copied(name))")
         } catch {
             logger.error("cannot register: \(error)")
         }

@@ -16,6 +16,8 @@ package final class ClusterNode: ForwardingTaskStore, Service {
     package let key: String
     /// Name of the data directory's owner, by which the node recognizes its earlier lives.
     let identity: String
+    /// Site of the data directory, by which the store tells a copy of it from its next life; `nil` = no copy can exist.
+    let site: String?
     let keepsRelays: Bool
     let logger: Logger
     let machine: Mutex<OwnershipMachine>
@@ -55,13 +57,14 @@ package final class ClusterNode: ForwardingTaskStore, Service {
     let shutdown: ShutdownNotice
 
     private init(
-        _ store: any TaskStore, _ settings: ClusterSettings, identity: String, keepsRelays: Bool,
+        _ store: any TaskStore, _ settings: ClusterSettings, identity: String, site: String?, keepsRelays: Bool,
         machine: OwnershipMachine,
         key: String, shutdown: ShutdownNotice, logger: Logger
     ) {
         base = store
         self.settings = settings
         self.identity = identity
+        self.site = site
         self.keepsRelays = keepsRelays
         self.key = key
         self.shutdown = shutdown
@@ -77,11 +80,12 @@ package final class ClusterNode: ForwardingTaskStore, Service {
     /// - Parameters:
     ///   - identity: Name of the data directory's owner. The caller has locked the directory, so that earlier lives have
     ///     ended.
+    ///   - site: Text that the directory's lives since one start of the machine share (`LeaseStore.register`).
     ///   - patience: Time for which other nodes that have just registered may take to describe themselves.
     /// - Throws: `StartupError` if the cluster has another node of this name, or a service outside any cluster uses the
-    ///   store.
+    ///   store; `StoreError.copied` if a copy of the directory is at work.
     package static func join(
-        _ store: any TaskStore, _ settings: ClusterSettings, identity: String, keepsRelays: Bool,
+        _ store: any TaskStore, _ settings: ClusterSettings, identity: String, site: String? = nil, keepsRelays: Bool,
         shutdown: ShutdownNotice, patience: Duration = .seconds(2), logger: Logger
     ) async throws -> ClusterNode {
         let found = try await introduced(store, to: identity, patience)
@@ -98,14 +102,21 @@ package final class ClusterNode: ForwardingTaskStore, Service {
         }
         let lease = settings.lease
         let asked = BootClock.now()
-        let id = try await store.register(identity, for: lease)
+        let id = try await store.register(identity, at: site, for: lease)
         let key = (0..<4).map { _ in String(UInt64.random(in: .min ... .max), radix: 36) }.joined()
         var machine = OwnershipMachine(node: id, lease: lease.nanoseconds, capacity: settings.capacity)
-        for earlier in found where earlier.node.name == identity {
-            machine.took(try await store.inherit(from: earlier.node.id, by: id), askedAt: asked)
+        do {
+            for earlier in found where earlier.node.name == identity {
+                machine.took(try await store.inherit(from: earlier.node.id, by: id), askedAt: asked)
+            }
+        } catch {
+            // A copy whose leases had run out has renewed them in the meantime. It could not register beside this life. If
+            // this life has inherited rooms, though, their relays may send until its lease ends.
+            if case .copied = error, machine.holdings.isEmpty { try? await store.expel(id) }
+            throw error
         }
         let node = ClusterNode(
-            store, settings, identity: identity, keepsRelays: keepsRelays, machine: machine, key: key,
+            store, settings, identity: identity, site: site, keepsRelays: keepsRelays, machine: machine, key: key,
             shutdown: shutdown, logger: logger)
         try await node.announce()
         try await node.readRoster()

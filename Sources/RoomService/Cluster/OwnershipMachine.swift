@@ -128,6 +128,11 @@ struct OwnershipMachine: Sendable {
         return Set(holdings.keys)
     }
 
+    /// Ends the node's life without another one, because its place in the cluster is taken.
+    ///
+    /// - Returns: The rooms that it had.
+    mutating func loseAll() -> Set<RoomID> { reborn(as: node) }
+
     // MARK: Rooms
 
     /// Returns whether the node has the room and may decide about it, and records its use.
