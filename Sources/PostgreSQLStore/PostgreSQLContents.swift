@@ -7,12 +7,15 @@ package final class PostgreSQLContents: StoreContents {
 
     /// Connects, and creates the tables or brings them up to date.
     ///
+    /// - Parameters:
+    ///   - name: Name that the cluster must have, or gets if it has none; `nil` = none.
+    ///   - isMember: Whether the caller knows the identity of the cluster, and has compared it.
     /// - Throws: `StoreError`, also if a service uses the store.
-    package init(_ target: PostgreSQLTarget) throws(StoreError) {
+    package init(_ target: PostgreSQLTarget, name: String? = nil, isMember: Bool = false) throws(StoreError) {
         place = target.place
         do {
             connection = try PGConnection(target)
-            try PostgreSQLSchema.migrate(connection, place)
+            try PostgreSQLSchema.migrate(connection, place, name: name, isMember: isMember)
             if let user = try Self.users(connection).first {
                 throw StoreError.engine(
                     "\(place) is used by the service \(user): stop it, and wait until its lease has ended (30 s)")

@@ -26,20 +26,21 @@ public final class PostgreSQLTaskStore: TaskStore {
     ///
     /// - Parameters:
     ///   - cluster: Identity that the schema must have; `nil` = any.
+    ///   - name: Name that the cluster must have, or gets if it has none; `nil` = none.
     ///   - clock: The clock for leases, retention and due messages; `nil` = the server's clock, the only one that
     ///     several machines share.
     ///   - onCommit: Called after every group of changes, on the writer's thread; must be quick.
     ///   - onUnreadable: Called with each row that cannot be read.
-    /// - Throws: `unavailable`, `schemaTooNew`, `otherCluster`, or `engine`. Nothing is written then. The messages are
-    ///   for operators.
+    /// - Throws: `unavailable`, `schemaTooNew`, `otherCluster`, `otherName`, or `engine`. Nothing is written then. The
+    ///   messages are for operators.
     public init(
-        _ target: PostgreSQLTarget, cluster expected: String? = nil, clock: StoreClock? = nil,
+        _ target: PostgreSQLTarget, cluster expected: String? = nil, name: String? = nil, clock: StoreClock? = nil,
         retention: Retention = Retention(), onCommit: (@Sendable (GroupCommit) -> Void)? = nil,
         onUnreadable: @escaping @Sendable (UnreadableRow) -> Void = { _ in }
     ) throws(StoreError) {
         place = target.place
         self.clock = clock
-        cluster = try Self.open(target, expected)
+        cluster = try Self.open(target, expected, name)
         setAside = PostgreSQLSetAside(onUnreadable)
         expiry = PostgreSQLExpiry(retention)
         writer = PostgreSQLWriter(target, cluster: cluster, clock: clock, expiry: expiry, onCommit: onCommit)
@@ -52,13 +53,17 @@ public final class PostgreSQLTaskStore: TaskStore {
         housekeeping.activate()
     }
 
-    private static func open(_ target: PostgreSQLTarget, _ expected: String?) throws(StoreError) -> String {
+    private static func open(
+        _ target: PostgreSQLTarget, _ expected: String?, _ name: String?
+    ) throws(StoreError) -> String {
         do {
             let connection = try PGConnection(target)
             var state = try PostgreSQLSchema.state(connection, target.place)
             try PostgreSQLSchema.check(state, expected, target.place)
-            if state.version < PostgreSQLSchema.version {
-                state = try PostgreSQLSchema.migrate(connection, target.place).after
+            let isMember = expected != nil
+            try PostgreSQLSchema.checkName(state, name, isMember: isMember, connection, target.place)
+            if state.version < PostgreSQLSchema.version || (name != nil && state.name == nil) {
+                state = try PostgreSQLSchema.migrate(connection, target.place, name: name, isMember: isMember).after
             }
             guard let found = state.cluster else {
                 throw StoreError.corrupt(path: target.place, reason: "the table cluster is empty")

@@ -28,6 +28,8 @@ public enum StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     case schemaTooNew(place: String, found: Int, known: Int)
     /// The database's schema belongs to a different cluster than the data directory.
     case otherCluster(place: String, found: String, expected: String)
+    /// The database's schema belongs to a cluster of a different name than the configuration says; `nil` = no name.
+    case otherName(place: String, found: String?, expected: String?)
     /// A service with the same name is at work at another site: on a copy of the machine or of the data directory.
     case copied(String)
     /// Any other error of the database engine.
@@ -67,6 +69,15 @@ public enum StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         case .otherCluster(let place, let found, let expected):
             "\(place) belongs to another cluster than the data directory (\(found), not \(expected)): name the "
                 + "cluster's own database in store.url, or remove the file store-cluster from the data directory to join"
+        case .otherName(let place, nil, let expected):
+            "\(place) is used by a cluster without a name, not by \(expected ?? "it"): name the cluster's own database in "
+                + "store.url. If it is this cluster's, first set store.cluster on a service that has used the database"
+        case .otherName(let place, let found?, let expected?):
+            "\(place) belongs to the cluster \(found), not to \(expected): name the cluster's own database in store.url, or "
+                + "set store.cluster to \(found)"
+        case .otherName(let place, let found?, nil):
+            "\(place) belongs to the cluster \(found): name another database in store.url, or set store.cluster to \(found) "
+                + "to join it"
         case .copied(let name):
             "a service with the same machine name and data directory (\(name)) is at work on a copy of this machine or "
                 + "directory: stop one of the two, or give one machine another name"

@@ -32,6 +32,12 @@ extension ConfigurationTests {
         #expect(error?.description.contains(expected) == true, "\(error?.description ?? "")")
     }
 
+    @Test func aClusterMayHaveAName() throws {
+        let named = try configuration("store: { url: \"postgresql://mix@db/mix\", cluster: eu-production }")
+        #expect(named.store.cluster == "eu-production")
+        #expect(try configuration("store: { url: \"postgresql://mix@db/mix\" }").store.cluster == nil)
+    }
+
     /// The database's password may be in a file of its own, which must be the service's alone and hold one password.
     @Test func theDatabasesPasswordMayBeInAFile() throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("password-\(UUID().uuidString)")

@@ -150,6 +150,8 @@ import Testing
         ("store: { url: \"mysql://x\" }", "expected \"sqlite:\""),
         ("store: { url: \"postgresql://u:s3cret@[h/x\" }", "store.url cannot be read"),
         ("store: { passwordFile: /x }", "store.passwordFile: found without a database"),
+        ("store: { cluster: north }", "store.cluster: found without a database"),
+        ("store: { url: \"postgresql://h/x\", cluster: \"a b\" }", "store.cluster: expected 1 to 100 letters"),
         ("store: { url: \"postgresql://h/x\", passwordFile: /nowhere }", "store.passwordFile: found \"/nowhere\""),
         ("sources: { allow: [\"media\"] }", "scheme://host"),
         ("rooms: { outputs: [\"rtmp://cdn.example/{room}\"] }", "outputs.allow"),

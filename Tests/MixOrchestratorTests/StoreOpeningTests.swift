@@ -13,7 +13,7 @@ struct StoreOpeningTests {
     /// Machines with the same name, and data directories at the same path, on one database.
     private struct Machines {
         let directory: String
-        let settings: [String: [String]]
+        private(set) var settings: [String: [String]]
         let areNodes: Bool
 
         init(in directory: String, areNodes: Bool) throws {
@@ -21,6 +21,13 @@ struct StoreOpeningTests {
             self.directory = directory
             self.areNodes = areNodes
             settings = ["store.url": [server.url(schema: try server.makeSchema())]]
+        }
+
+        /// Returns the same machines with a name for their cluster.
+        func named(_ name: String) -> Machines {
+            var machines = self
+            machines.settings["store.cluster"] = [name]
+            return machines
         }
 
         func path(_ data: String) -> String { directory + "/" + data }
@@ -91,6 +98,21 @@ struct StoreOpeningTests {
             let next = try await machines.start("copy")
             #expect(try await next.roster().map(\.isAtWork) == [false])
             await next.close()
+            await first.close()
+        }
+    }
+
+    /// Without a name, the first service of another cluster is a further node of this one.
+    @Test func aServiceOfAnotherClusterIsKeptOut() async throws {
+        try await withDirectory { directory in
+            let machines = try Machines(in: directory, areNodes: true)
+            let first = try await machines.named("north").start("first")
+            let other = machines.named("south")
+            await #expect { try await other.start("second") } throws: { "\($0)".contains("not to south") }
+            #expect(!FileManager.default.fileExists(atPath: machines.path("second/store-cluster")))
+            await (try await machines.named("north").start("second")).close()
+            // A node that knows the cluster starts while its configuration has no name yet.
+            await (try await machines.start("first")).close()
             await first.close()
         }
     }

@@ -10,9 +10,11 @@ import Testing
 /// An unusable server or schema is named in one line with the cure, and nothing is written.
 @Suite(needsPostgreSQL) struct PostgreSQLOpeningTests {
     /// Opens a store that cannot be opened. Returns the message.
-    func failure(_ url: String, password: String? = nil, cluster: String? = nil) -> String {
+    func failure(
+        _ url: String, password: String? = nil, cluster: String? = nil, name: String? = nil
+    ) -> String {
         do throws(StoreError) {
-            _ = try PostgreSQLTaskStore(PostgreSQLTarget(url: url, password: password), cluster: cluster)
+            _ = try PostgreSQLTaskStore(PostgreSQLTarget(url: url, password: password), cluster: cluster, name: name)
             return "opened"
         } catch {
             let text = error.description
@@ -108,26 +110,30 @@ import Testing
         }
     }
 
-    /// A dump holds every table for as long as it lasts. Nodes of the earlier release renew their leases meanwhile.
-    @Test func aMigrationDoesNotHoldUpOthersBehindADump() async throws {
+    /// A dump holds every table for as long as it lasts. Nodes of the earlier release renew their leases meanwhile, also
+    /// if an earlier migration has its table already.
+    @Test(arguments: ["commits", "nodes"])
+    func aMigrationDoesNotHoldUpOthersBehindADump(of table: String) async throws {
         try await withSchema { server, schema in
             await (try PostgreSQLTaskStore(target(server, schema))).close()
             try server.sql(
                 """
-                ALTER TABLE \(schema).nodes DROP COLUMN site; \
+                ALTER TABLE \(schema).cluster DROP COLUMN name; ALTER TABLE \(schema).nodes DROP COLUMN site; \
                 DROP FUNCTION \(schema).begin_group_2; ALTER TABLE \(schema).commits DROP COLUMN elapsed; \
                 DELETE FROM \(schema).schema_version WHERE number >= 5
                 """, database: "mix")
             let place = try target(server, schema)
             let dump = try PGConnection(place)
-            try dump.run("BEGIN; LOCK TABLE commits IN ACCESS SHARE MODE")
+            try dump.run("BEGIN; LOCK TABLE \(table) IN ACCESS SHARE MODE")
             let migration = Task.detached { await (try PostgreSQLTaskStore(place)).close() }
             let writer = try PGConnection(place)
             // The migration waits by now, or has given up for a moment.
             let isWaiting = try await poll(within: .seconds(20), every: .milliseconds(5)) {
                 let found = try writer.execute(
-                    "SELECT 1 FROM pg_locks WHERE NOT granted AND mode = 'AccessExclusiveLock' AND relation = 'commits'::regclass"
-                )
+                    """
+                    SELECT 1 FROM pg_locks
+                    WHERE NOT granted AND mode = 'AccessExclusiveLock' AND relation = '\(table)'::regclass
+                    """)
                 return found.rows.isEmpty ? nil : true
             }
             #expect(isWaiting == true)
@@ -180,6 +186,75 @@ import Testing
             #expect(try contents(server, schema) == before, "nothing was written")
             let again = try PostgreSQLTaskStore(target(server, schema), cluster: store.cluster)
             await again.close()
+        }
+    }
+
+    /// Clusters that have names do not share a schema, whether their directories know another one or not.
+    @Test func aClusterOfAnotherNameIsRefused() async throws {
+        try await withSchema { server, schema in
+            let store = try PostgreSQLTaskStore(target(server, schema), name: "north")
+            _ = try await store.register("here", for: .seconds(60))
+            await store.close()
+            let before = try contents(server, schema)
+            let refused: [(name: String?, cluster: String?, words: String)] = [
+                ("south", nil, "belongs to the cluster north, not to south"), ("south", store.cluster, "not to south"),
+                (nil, nil, "set store.cluster to north to join it"),
+            ]
+            for (name, cluster, words) in refused {
+                let text = failure(server.url(schema: schema), cluster: cluster, name: name)
+                #expect(text.contains(words), "\(text)")
+            }
+            #expect(try contents(server, schema) == before, "nothing was written")
+            // A service that knows the cluster need not know its name.
+            let accepted: [(name: String?, cluster: String?)] = [
+                ("north", nil), ("north", store.cluster), (nil, store.cluster),
+            ]
+            for (name, cluster) in accepted {
+                await (try PostgreSQLTaskStore(target(server, schema), cluster: cluster, name: name)).close()
+            }
+        }
+    }
+
+    /// A cluster without a name gets one from its own services, or before anyone uses it.
+    @Test func aClusterIsNamedByItsOwnServices() async throws {
+        try await withSchema { server, schema in
+            let store = try PostgreSQLTaskStore(target(server, schema))
+            _ = try await store.register("here", for: .seconds(60))
+            await store.close()
+            let before = try contents(server, schema)
+            let text = failure(server.url(schema: schema), name: "south")
+            #expect(text.contains("a cluster without a name, not by south"), "\(text)")
+            #expect(try contents(server, schema) == before, "nothing was written")
+            await (try PostgreSQLTaskStore(target(server, schema), cluster: store.cluster, name: "north")).close()
+            let named = failure(server.url(schema: schema), name: "south")
+            #expect(named.contains("belongs to the cluster north"), "\(named)")
+        }
+        try await withSchema { server, schema in
+            await (try PostgreSQLTaskStore(target(server, schema))).close()
+            await (try PostgreSQLTaskStore(target(server, schema), name: "north")).close()
+            let named = failure(server.url(schema: schema), name: "south")
+            #expect(named.contains("belongs to the cluster north"), "\(named)")
+        }
+    }
+
+    @Test func ofTwoClustersThatStartTogetherOneGetsTheSchema() async throws {
+        try await withSchema { server, schema in
+            let target = try target(server, schema)
+            async let north = Self.opens(target, "north")
+            async let south = Self.opens(target, "south")
+            let results = await [north, south]
+            #expect(results.contains(true) && results.contains(false), "\(results)")
+        }
+    }
+
+    private static func opens(_ target: PostgreSQLTarget, _ name: String) async -> Bool {
+        do throws(StoreError) {
+            let store = try PostgreSQLTaskStore(target, name: name)
+            await store.close()
+            return true
+        } catch {
+            #expect(error.description.contains("not to \(name)"), "\(error)")
+            return false
         }
     }
 

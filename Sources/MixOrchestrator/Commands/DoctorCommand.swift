@@ -45,7 +45,7 @@ struct DoctorCommand: AsyncParsableCommand {
                             : "outputs.directory \(outputs) is not writable: make it, and give it to the service's user"
                     ))
             }
-            if let target = configuration.store.target { findings.append(Self.database(target, configuration.data)) }
+            if let target = configuration.store.target { findings.append(Self.database(target, configuration)) }
             findings += await WorkerCheck.findings(worker: configuration.worker)
         } catch let error as StartupError {
             findings.append(Finding(isGood: false, text: "\(error)"))
@@ -109,10 +109,11 @@ struct DoctorCommand: AsyncParsableCommand {
         }
     }
 
-    private static func database(_ target: PostgreSQLTarget, _ data: String) -> Finding {
+    private static func database(_ target: PostgreSQLTarget, _ configuration: OrchestratorConfiguration) -> Finding {
         do throws(StoreError) {
             let report = try PostgreSQLAdministration.inspect(
-                target, cluster: ClusterMembership(data: data).cluster, counting: false)
+                target, cluster: ClusterMembership(data: configuration.data).cluster, name: configuration.store.cluster,
+                counting: false)
             let place = "store: \(target.place) (PostgreSQL \(report.server))"
             guard report.version > 0 else {
                 return Finding(verdict: .note, text: "\(place) is empty: the service creates its tables when it starts")

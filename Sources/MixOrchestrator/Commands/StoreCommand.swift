@@ -51,7 +51,8 @@ struct StoreMigrateCommand: ParsableCommand {
         try options.run { configuration in
             if let target = configuration.store.target {
                 let cluster = ClusterMembership(data: configuration.data).cluster
-                let done = try PostgreSQLAdministration.migrate(target, cluster: cluster)
+                let done = try PostgreSQLAdministration.migrate(
+                    target, cluster: cluster, name: configuration.store.cluster)
                 print(
                     done.before == done.after
                         ? "\(target.place) has version \(done.after) already, cluster \(done.cluster)"
@@ -88,13 +89,14 @@ struct StoreCheckCommand: ParsableCommand {
                 return
             }
             let report = try PostgreSQLAdministration.inspect(
-                target, cluster: ClusterMembership(data: configuration.data).cluster, counting: true)
+                target, cluster: ClusterMembership(data: configuration.data).cluster, name: configuration.store.cluster,
+                counting: true)
             print("store     \(target.place), PostgreSQL \(report.server)")
             guard let cluster = report.cluster else {
                 return print("schema    empty: `mixorchestrator store migrate` or `serve` creates the tables")
             }
             print("schema    version \(report.version) of \(report.knownVersion)")
-            print("cluster   \(cluster)")
+            print("cluster   \(cluster)\(report.name.map { " (\($0))" } ?? "")")
             print("services  \(report.services.isEmpty ? "none" : report.services.joined(separator: ", "))")
             for (table, rows) in report.counts { Self.show(table, rows) }
         }
@@ -129,13 +131,15 @@ struct StoreCopyCommand: ParsableCommand {
             defer { lock.release() }
             let membership = ClusterMembership(data: configuration.data)
             // Before anything is created in the target.
-            let report = try PostgreSQLAdministration.inspect(target, cluster: membership.cluster, counting: false)
+            let report = try PostgreSQLAdministration.inspect(
+                target, cluster: membership.cluster, name: configuration.store.cluster, counting: false)
             guard to == .postgresql || report.version > 0 else {
                 throw StartupError("\(target.place) is empty: there is nothing to copy")
             }
             let file = try SQLiteContents(path: StoreOpening.path(data: configuration.data), creates: to == .sqlite)
             defer { file.close() }
-            let database = try PostgreSQLContents(target)
+            let database = try PostgreSQLContents(
+                target, name: configuration.store.cluster, isMember: membership.cluster != nil)
             // Otherwise the database would refuse the next service until the lease of the one that has just stopped ends.
             if to == .postgresql { try file.endLeases() }
             let (source, place): (any StoreContents, any StoreContents) =

@@ -25,7 +25,8 @@ struct StoreExpelCommand: AsyncParsableCommand {
             let cluster = ClusterMembership(data: configuration.data).cluster
             // A store that is opened creates or updates its tables: nothing may happen to another database, or to the
             // schema of nodes of another release.
-            let report = try PostgreSQLAdministration.inspect(target, cluster: cluster, counting: false)
+            let name = configuration.store.cluster
+            let report = try PostgreSQLAdministration.inspect(target, cluster: cluster, name: name, counting: false)
             guard report.version > 0 else {
                 throw StartupError("\(target.place) is empty: name the database of the nodes in store.url")
             }
@@ -34,7 +35,7 @@ struct StoreExpelCommand: AsyncParsableCommand {
                     "\(target.place) has version \(report.version) of the schema, this program writes version "
                         + "\(report.knownVersion): run the mixorchestrator of the nodes' release")
             }
-            let store = try PostgreSQLTaskStore(target, cluster: cluster)
+            let store = try PostgreSQLTaskStore(target, cluster: cluster, name: name)
             do {
                 let found = try await store.roster().filter { $0.profile?.name == node || $0.node.id.rawValue == node }
                 guard !found.isEmpty else {

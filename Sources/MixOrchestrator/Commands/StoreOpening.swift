@@ -32,27 +32,28 @@ enum StoreOpening {
     ) async throws -> PostgreSQLTaskStore {
         let membership = ClusterMembership(data: configuration.data)
         let store = try PostgreSQLTaskStore(
-            target, cluster: membership.cluster, onCommit: observer(metrics),
+            target, cluster: membership.cluster, name: configuration.store.cluster, onCommit: observer(metrics),
             onUnreadable: reporter(metrics, logger) { $0.advice(target.place, inspection: "the extension amcheck") })
         do {
             let name = configuration.store.nodeName(data: configuration.data)
-            let others = try await store.nodesAtWork().map(\.node)
             // A service inherits the rooms of its data directory's earlier run. Only the run of another machine can be at
             // work if the directory was never used with this database.
-            if membership.cluster == nil, others.contains(where: { $0.name == name }) {
+            if membership.cluster == nil, try await store.nodesAtWork().contains(where: { $0.node.name == name }) {
                 throw StartupError(
                     "\(target.place) is used by a service with the same machine name and data directory (\(name)), but this "
                         + "data directory was not used with it: name another database in store.url, give the machine "
                         + "another name, or wait until the other service's lease has ended")
             }
+            if let site = configuration.store.site(data: configuration.data) {
+                try await waitForEarlierRun(of: name, at: site, store, logger)
+            }
             // Services share the rooms of a store only if they know each other's addresses.
-            if configuration.node == nil, let other = others.first(where: { $0.name != name }) {
+            if configuration.node == nil,
+                let other = try await store.nodesAtWork().map(\.node).first(where: { $0.name != name })
+            {
                 throw StartupError(
                     "\(target.place) is used by another service (\(other.name)): stop it, or set node.url on both so "
                         + "that they share the rooms. If it is dead, its lease ends within 30 s")
-            }
-            if let site = configuration.store.site(data: configuration.data) {
-                try await waitForEarlierRun(of: name, at: site, store, logger)
             }
             try membership.join(store.cluster)
         } catch {

@@ -73,7 +73,7 @@ extension ClusterSettings {
 
 extension String {
     /// Whether this is 1 to 100 letters, digits, `-`, `.` and `_` of ASCII.
-    fileprivate var isPlainLabel: Bool {
+    var isPlainLabel: Bool {
         1...100 ~= utf8.count
             && utf8.allSatisfy { byte in
                 UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte | 0x20 || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte

@@ -16,6 +16,7 @@ enum ConfigurationKeys {
         "http.rate.failures": .scalar, "http.tls.certificateFile": .scalar, "http.tls.keyFile": .scalar,
         "data": .scalar,
         "layouts": .scalar, "worker": .scalar, "store.url": .scalar, "store.passwordFile": .scalar,
+        "store.cluster": .scalar,
         "node.id": .scalar, "node.url": .scalar, "node.leaseSeconds": .scalar, "node.maxRooms": .scalar,
         "node.drainSeconds": .scalar, "node.region": .scalar, "node.publicURL": .scalar, "node.viewers": .scalar,
         "sources.allow": .list, "sources.urlTemplate": .scalar, "outputs.allow": .list, "outputs.directory": .scalar,

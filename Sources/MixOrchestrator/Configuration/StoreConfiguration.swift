@@ -8,6 +8,8 @@ import TextFormats
 struct StoreConfiguration: Sendable {
     /// The PostgreSQL database; `nil` means the SQLite file in the data directory.
     var target: PostgreSQLTarget?
+    /// Name that the database's cluster must have, or gets if it has none; `nil` = none.
+    var cluster: String?
     var warnings: [String] = []
     /// Name of the data directory's owner; `nil` means machine and path.
     var identity: String?
@@ -19,13 +21,19 @@ struct StoreConfiguration: Sendable {
     /// - Throws: `StartupError` that names the key. It quotes neither the URL nor the password.
     init(_ values: ConfigurationValues, file: String?) throws(StartupError) {
         let passwordFile = values.text("store.passwordFile")
+        cluster = values.text("store.cluster")
         guard let url = values.secret("store.url"), url != Self.embedded else {
-            guard passwordFile == nil else {
+            for (key, isSet) in [("passwordFile", passwordFile != nil), ("cluster", cluster != nil)] where isSet {
                 throw StartupError(
-                    "configuration: store.passwordFile: found without a database; expected store.url "
+                    "configuration: store.\(key): found without a database; expected store.url "
                         + "postgresql://user@host/database as well")
             }
             return
+        }
+        guard cluster?.isPlainLabel ?? true else {
+            throw StartupError(
+                "configuration: store.cluster: expected 1 to 100 letters, digits, \"-\", \".\" and \"_\", as in eu-production"
+            )
         }
         guard PostgreSQLTarget.schemes.contains(where: { url.hasPrefix($0) }) else {
             throw StartupError(
