@@ -14,8 +14,9 @@ struct SoundJob: Sendable {
 }
 
 extension MixState {
-    /// Length of a fade where a source's audio begins or breaks off: too short to be heard as a fade.
-    static let soundEdge = MediaTime.milliseconds(5)
+    /// Length of a fade where a source's audio begins or breaks off: too short to be heard as a fade, and so long that
+    /// the encoder hardly ever takes it for an attack (docs/adr/0005-viewer-side-probe.md).
+    static let soundEdge = MediaTime.milliseconds(20)
 
     private var frameLength: Int64 { Int64(AudioEncoder.samplesPerFrame) }
 

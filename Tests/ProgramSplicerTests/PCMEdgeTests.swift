@@ -67,6 +67,19 @@ struct PCMEdgeTests {
         #expect(sound.last == 1)
     }
 
+    /// Corners of the loudness are clicks, too, if a loud high tone is faded.
+    @Test func fadesHaveNoCorners() {
+        var timeline = timeline(start: Self.frame)
+        var sound = mixed(&timeline, frames: 1..<6) { number, timeline in
+            if number == 1 { timeline.append(at: time(Self.frame), block(3000)) }
+        }
+        sound = [0, 0] + sound
+        let slopes = zip(sound, sound.dropFirst()).map { $1 - $0 }
+        // A linear fade over 240 samples has 0.004.
+        #expect(largestStep(slopes) < 0.0002)
+        #expect(sound[1000] == 1 && sound.last == 0)
+    }
+
     @Test("Sound that breaks off, and what is placed anew behind a hole, has no step")
     func hole() {
         var timeline = timeline()

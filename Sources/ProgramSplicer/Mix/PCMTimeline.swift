@@ -175,7 +175,7 @@ public struct PCMTimeline: Sendable {
     private func fadeIn(_ samples: inout [Float], from position: Int) {
         let length = min(edge, (samples.count - position) / channels)
         for frame in 0..<length {
-            let gain = (Float(frame) + 0.5) / Float(length)
+            let gain = Self.gain(frame, of: length)
             for channel in 0..<channels { samples[position + frame * channels + channel] *= gain }
         }
     }
@@ -185,9 +185,16 @@ public struct PCMTimeline: Sendable {
         let length = min(edge, samples.count / channels)
         let last = samples.count - channels
         for frame in 0..<length {
-            let gain = (Float(frame) + 0.5) / Float(length)
+            let gain = Self.gain(frame, of: length)
             for channel in 0..<channels { samples[last - frame * channels + channel] *= gain }
         }
+    }
+
+    /// Returns the gain of a frame in a fade-in. It has no corners, which loud high tones would make audible; with the
+    /// gain of the frame at the same distance from the end, it adds up to 1.
+    private static func gain(_ frame: Int, of length: Int) -> Float {
+        let position = (Float(frame) + 0.5) / Float(length)
+        return position * position * (3 - 2 * position)
     }
 
     /// Returns the block with one sample more or less if the source has drifted from its timestamps, otherwise `nil`.
