@@ -2,7 +2,7 @@ import EncodedMedia
 import MediaFormats
 import MediaSupport
 
-/// Codec configurations, parameter sets and access units. The first byte says which.
+/// Codec configurations, parameter sets, access units and AAC frames. The first byte says which.
 enum BitstreamTarget: FuzzTarget {
     static let name = "bitstreams"
 
@@ -23,6 +23,7 @@ enum BitstreamTarget: FuzzTarget {
         case 2:
             if let sequence = SequenceParameterSet(h265: rest) { check(sequence) }
         case 3:
+            _ = AACWindow(rest)
             let configuration = CodecConfiguration(track: .audio, bytes: rest)
             guard let format = AudioSpecificConfig(configuration.bytes) else { return }
             require(format.sampleRate > 0 && format.samplesPerFrame > 0, "\(format)")

@@ -37,6 +37,17 @@ extension Splicer {
     }
 }
 
+/// Changes of feed.
+extension Splicer {
+    /// Goes on to the next feed's audio, if a change is due and that feed has delivered it.
+    mutating func advanceAudio(now: MediaTime) -> [Action] {
+        guard audio.isChanging else { return [] }
+        let postponed = emit(audio: audio.postponed(feeds: feeds, now: now))
+        guard let frames = audio.changeIfReached(feeds: feeds, now: now) else { return postponed }
+        return Self.join(postponed, emit(audio: frames), report(now: now))
+    }
+}
+
 /// Filling of missing audio in a bypass.
 extension Splicer {
     /// Fills the audio of the source on air with silence up to its last picture, because its audio has stalled.

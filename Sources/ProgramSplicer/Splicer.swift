@@ -15,7 +15,7 @@ import MixModel
 /// - **Entering a source** (mix → bypass) happens at its next IDR, `T`: its frames are held until the old feed has
 ///   delivered everything before `T`, then they follow at once. A mix shows a source on its own grid, up to an interval
 ///   and a half later than at the source's own times: `T` is where the mix would have shown the IDR.
-/// - **Audio** changes at the AAC frame boundary nearest to `T`, in a lane of its own, `AudioLane`.
+/// - **Audio** changes at the AAC frame boundary nearest to `T` or soon after, in a lane of its own, `AudioLane`.
 ///
 /// The old feed therefore stays on air until the new one is decodable: there is never a black or missing frame.
 public struct Splicer: Sendable {
@@ -320,11 +320,6 @@ public struct Splicer: Sendable {
 
     private mutating func audioArrived(_ frame: EncodedFrame, of feed: SpliceInput, now: MediaTime) -> [Action] {
         Self.join(emit(audio: audio.arrived(frame, of: feed)), advanceAudio(now: now))
-    }
-
-    private mutating func advanceAudio(now: MediaTime) -> [Action] {
-        guard let frames = audio.changeIfReached(feeds: feeds, now: now) else { return [] }
-        return emit(audio: frames) + report(now: now)
     }
 
     mutating func emit(audio frames: [EncodedFrame]) -> [Action] {

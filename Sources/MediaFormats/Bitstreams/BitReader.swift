@@ -45,6 +45,9 @@ package struct BitReader {
 
     mutating func skip(_ count: Int) { position += count }
 
+    /// Skips to the next whole byte.
+    mutating func align() { position = (position + 7) & ~7 }
+
     /// Reads ue(v) (ITU-T H.264 §9.1), 0…2³²−2.
     ///
     /// Returns 2³²−1 for a code with 32 or more leading zeros, of which it reads 32, and 0 for one whose zeros reach the
