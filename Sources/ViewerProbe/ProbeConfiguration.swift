@@ -42,9 +42,9 @@ public struct ProbeLimits: Hashable, Codable, Sendable {
     public var clickDecibels = 12.0
     /// Level in dB of full scale below which a click cannot be heard.
     public var clickFloor = -75.0
-    /// Level in dB of full scale below which a peak above 0.146 of the sample rate is no click. A beep's beginning
-    /// leaves −79 dB there in a mix, whose AAC encoder has just begun.
-    public var bandClickFloor = -66.0
+    /// Level in dB of full scale below which a peak above 0.146 of the sample rate is no click. A beep leaves −94 dB
+    /// there.
+    public var bandClickFloor = -75.0
     /// Largest median delay that the mix adds to the bypass, in ms.
     public var mixDelayMs = 50.0
     /// Longest frozen or black time, in ms.

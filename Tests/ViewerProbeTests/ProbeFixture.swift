@@ -70,9 +70,11 @@ struct ProbeFixture {
         }
     }
 
-    /// Returns sound with a click of −50 dB of full scale: 2 ms of a tone from sample `start` on.
-    static func clicking(_ sound: [Float], at start: Int, frequency: Double) -> [Float] {
-        let amplitude = 0.003162
+    /// Returns sound with a click, 2 ms of a tone from sample `start` on, at a level in dB of full scale.
+    static func clicking(
+        _ sound: [Float], at start: Int, frequency: Double, decibels: Double = -50
+    ) -> [Float] {
+        let amplitude = pow(10, decibels / 20)
         var sound = sound
         for index in 0..<96 {
             let shape = sin(Double.pi * (Double(index) + 0.5) / 96)

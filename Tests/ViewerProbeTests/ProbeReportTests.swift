@@ -199,9 +199,10 @@ import Testing
         #expect(report.switches[1].failures.isEmpty)
     }
 
-    @Test func aQuietClickAboveTheTonesIsFound() throws {
+    @Test(arguments: [-50.0, -70]) func aQuietClickAboveTheTonesIsFound(decibels: Double) throws {
         var fixture = ProbeFixture()
-        fixture.samples = ProbeFixture.clicking(fixture.samples, at: 8 * 48000 + 100, frequency: 7_500)
+        fixture.samples = ProbeFixture.clicking(
+            fixture.samples, at: 8 * 48000 + 100, frequency: 7_500, decibels: decibels)
         let report = try fixture.report()
         #expect(report.switches[0].failures.isEmpty)
         #expect(report.switches[1].failures.contains { $0.contains("in the band above the tones") })
