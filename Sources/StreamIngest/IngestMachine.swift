@@ -41,6 +41,10 @@ struct IngestMachine: Sendable {
         /// Whether the publisher is a worker of the service.
         var isWorkers = false
         var lostAt: Int64?
+        /// Time at which audio or video last arrived, or the publisher began.
+        var heardAt: Int64 = 0
+        /// Whether the orchestrator was last told that the publisher sends.
+        var isSending = false
     }
 
     private struct Waiting {
@@ -91,7 +95,10 @@ struct IngestMachine: Sendable {
         var reports: [IngestReport] = [.hello(version: IngestCommand.version, process: process)]
         for (name, stream) in streams.sorted(by: { $0.key.precedesInUTF8($1.key) }) {
             reports.append(
-                .live(IngestStream(stream: name, session: stream.session, isConnected: stream.connection != nil)))
+                .live(
+                    IngestStream(
+                        stream: name, session: stream.session, isConnected: stream.connection != nil,
+                        isSending: silence == nil ? nil : stream.isSending)))
         }
         reports.append(.synced)
         reports += waiting.values.map(\.request).sorted { $0.request < $1.request }.map { .ask($0) }
@@ -125,11 +132,12 @@ struct IngestMachine: Sendable {
         }
         streams[stream] = Stream(
             session: session, connection: entry.connection,
-            isWorkers: entry.request.application.startsInUTF8(with: Self.workerApplication))
+            isWorkers: entry.request.application.startsInUTF8(with: Self.workerApplication), heardAt: now)
         for (connection, wait) in patient where wait.stream == stream { patient[connection] = nil }
         actions.append(.accept(connection: entry.connection))
         actions.append(.begin(stream: stream, connection: entry.connection))
-        return actions
+        // It has as long for its first frame as for any other.
+        return actions + heard(stream, by: entry.connection, now: now)
     }
 
     /// Permits a connection to play a program.
@@ -229,6 +237,7 @@ struct IngestMachine: Sendable {
         }
         streams[name]?.connection = nil
         streams[name]?.lostAt = now
+        streams[name]?.isSending = false
         // A process of this machine has ended: its last picture would stay as if its network had a hiccup.
         return [.tell(.interrupted(stream: name, session: stream.session, reason: reason))]
             + (stream.isWorkers ? [.pause(stream: name)] : [])
@@ -243,7 +252,21 @@ struct IngestMachine: Sendable {
         return [.tell(report), .end(stream: name)]
     }
 
+    /// Records that audio or video of a stream has arrived.
+    ///
+    /// - Parameter connection: The connection that has sent it. One that is no longer the stream's publisher does not count.
+    mutating func heard(_ name: String, by connection: Int, now: Int64) -> [Action] {
+        guard let index = streams.index(forKey: name), streams.values[index].connection == connection else { return [] }
+        streams.values[index].heardAt = now
+        guard silence != nil, !streams.values[index].isSending else { return [] }
+        streams.values[index].isSending = true
+        return [.tell(.sending(stream: name, session: streams.values[index].session, isSending: true))]
+    }
+
     // MARK: - Time
+
+    /// Time in ns without audio and video after which a publisher is reported as silent; `nil` = this is not reported.
+    private var silence: Int64? { settings?.silence.map { Int64(saturating: $0 * 1e9) } }
 
     private var grace: Int64 { Int64((settings?.grace ?? 0) * 1e9) }
 
@@ -251,8 +274,10 @@ struct IngestMachine: Sendable {
     var deadline: Int64 {
         var next = Int64.max
         for entry in waiting.values { next = min(next, entry.since.saturatingSum(limits.answer)) }
+        let silence = silence
         for stream in streams.values {
             if let lostAt = stream.lostAt { next = min(next, lostAt.saturatingSum(grace)) }
+            if stream.isSending, let silence { next = min(next, stream.heardAt.saturatingSum(silence)) }
         }
         for wait in patient.values { next = min(next, wait.until) }
         return next
@@ -273,9 +298,20 @@ struct IngestMachine: Sendable {
         for (name, stream) in streams where stream.lostAt.map({ now >= $0.saturatingSum(grace) }) ?? false {
             actions += end(name, stream, "did not come back within \(settings?.grace ?? 0) s")
         }
+        if let silence { actions += findSilent(after: silence, now: now) }
         for (connection, wait) in patient where now >= wait.until {
             patient[connection] = nil
             actions.append(.refuse(connection: connection, .notFound("this stream is not being published")))
+        }
+        return actions
+    }
+
+    /// Reports the publishers that have sent neither audio nor video for `silence`, in ns.
+    private mutating func findSilent(after silence: Int64, now: Int64) -> [Action] {
+        var actions: [Action] = []
+        for (name, stream) in streams where stream.isSending && now >= stream.heardAt.saturatingSum(silence) {
+            streams[name]?.isSending = false
+            actions.append(.tell(.sending(stream: name, session: stream.session, isSending: false)))
         }
         return actions
     }

@@ -197,9 +197,12 @@ final class IngestServer: @unchecked Sendable {
         let now = MonotonicClock.now()
         var live = clients[client.id]?.live
         let bytes = TagCache.Limits.bytes(ofEachOf: streams.count)
+        var hasMedia = false
         for event in events {
             switch event {
-            case .tag(let tag): live?.take(tag, cacheBytes: bytes, now: now)
+            case .tag(let tag):
+                live?.take(tag, cacheBytes: bytes, now: now)
+                if case .frame = tag.role { hasMedia = true }
             case .keyframeWanted: requestKeyframe(for: client, now)
             case .requested(let wish):
                 perform(machine.requested(wish, by: client.id, address: "\(client.address)", now: now))
@@ -217,20 +220,10 @@ final class IngestServer: @unchecked Sendable {
         flush(live, now)
         // Requests of players that have waited. A publisher that sends nothing sends no keyframe either.
         passKeyframeRequest(of: live, to: client, now)
-    }
-
-    private func requestKeyframe(for player: IngestClient, _ now: Int64) {
-        guard let name = clients[player.id]?.stream, let stream = streams[name] else { return }
-        if let program = programs[name] { return program.requestKeyframe() }
-        stream.wantKeyframe()
-        if let publisher = clients.values.first(where: { $0.isPublisher && $0.stream == name })?.client {
-            passKeyframeRequest(of: stream, to: publisher, now)
-        }
-    }
-
-    private func passKeyframeRequest(of stream: RelayedStream, to publisher: IngestClient, _ now: Int64) {
-        guard publisher.session.takesKeyframeRequests, stream.passesKeyframeRequest(now: now) else { return }
-        publisher.requestKeyframe()
+        guard hasMedia, live.passesNotice(now: now), let name = clients[client.id]?.stream else { return }
+        let news = machine.heard(name, by: client.id, now: now)
+        // Only news needs another deadline, which takes a look at each stream.
+        if !news.isEmpty { perform(news) }
     }
 
     func push(_ tags: [FLVTag], into stream: RelayedStream, _ now: Int64) {

@@ -15,9 +15,13 @@ final class RelayedStream {
     private var isKeyframeWanted = false
     /// Time in ns before which the publisher receives no further keyframe request.
     private var quietUntil: Int64 = 0
+    /// Time in ns before which it need not be noted that the publisher sends.
+    private var knownUntil: Int64 = 0
 
     /// Shortest time in ns between two keyframe requests, regardless of the number of players that need one.
     static let keyframePause: Int64 = 250_000_000
+    /// Shortest time in ns between two notes that the publisher sends.
+    static let noticePause: Int64 = 100_000_000
 
     private final class Player {
         let client: IngestClient
@@ -60,6 +64,14 @@ final class RelayedStream {
         guard isKeyframeWanted, now >= quietUntil else { return false }
         isKeyframeWanted = false
         quietUntil = now.saturatingSum(Self.keyframePause)
+        return true
+    }
+
+    /// Returns whether it must be noted now that audio or video has arrived. Not at each read, of which a publisher causes a
+    /// hundred in a second: what is noted is up to `noticePause` older than the last frame.
+    func passesNotice(now: Int64) -> Bool {
+        guard now >= knownUntil else { return false }
+        knownUntil = now.saturatingSum(Self.noticePause)
         return true
     }
 

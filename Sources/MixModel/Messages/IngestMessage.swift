@@ -56,6 +56,9 @@ public enum IngestReport: Hashable, Codable, Sendable {
     ///
     /// - Parameter reason: Explanation for operators; `nil` from earlier releases.
     case interrupted(stream: String, session: String, reason: String? = nil)
+    /// A connected publisher has begun to send audio or video, or has sent neither for `IngestSettings.silence`. Only sent if
+    /// the settings include that.
+    case sending(stream: String, session: String, isSending: Bool)
     /// - Parameter isRefused: Whether the ingest ended the stream, because it does not support what the publisher sends;
     ///   `nil` if it did not, and from earlier releases.
     case ended(stream: String, session: String, reason: String, isRefused: Bool? = nil)
@@ -79,8 +82,14 @@ public struct IngestSettings: Hashable, Codable, Sendable {
     public var secret: String
     /// Settings of the RTMPS listener; `nil` = none.
     public var rtmps: IngestTLS?
+    /// Seconds without audio and video after which a publisher is reported as silent, up to 0.1 s too early; `nil` = this is
+    /// not reported. Ingests of earlier releases do not know it.
+    public var silence: Double?
 
-    public init(host: String, port: Int, grace: Double, secret: String, rtmps: IngestTLS? = nil) {
+    public init(
+        host: String, port: Int, grace: Double, secret: String, rtmps: IngestTLS? = nil, silence: Double? = nil
+    ) {
+        self.silence = silence
         self.host = host
         self.port = port
         self.grace = grace
@@ -117,8 +126,11 @@ public struct IngestStream: Hashable, Codable, Sendable {
     public var session: String
     /// Whether the publisher is connected.
     public var isConnected: Bool
+    /// Whether the publisher sends audio or video; `nil` = not known, and from earlier releases.
+    public var isSending: Bool?
 
-    public init(stream: String, session: String, isConnected: Bool) {
+    public init(stream: String, session: String, isConnected: Bool, isSending: Bool? = nil) {
+        self.isSending = isSending
         self.stream = stream
         self.session = session
         self.isConnected = isConnected

@@ -144,6 +144,7 @@ actor IngestWorker {
                 lanes.isIdle(key.names.room)
                 && desk.isLive(key, session: stream.session, isConnected: stream.isConnected)
             return isKnown ? [] : add(.live(key, stream))
+        case .sending: break
         case .interrupted(let text, let session, let reason):
             guard let key = IngestStreamKey(text) else { break }
             let words = reason ?? "the connection was lost"
