@@ -42,6 +42,7 @@ import Testing
         init(staysUntilUnwanted: Bool = false) { self.staysUntilUnwanted = staysUntilUnwanted }
 
         func hasPublisher(of stream: String) async -> Bool? { false }
+        func activity(of stream: String) async -> PublisherActivity { PublisherActivity() }
         func look(at stream: String) {}
         func sendPublishersAway(while isWanted: @Sendable () -> Bool) async -> Int {
             asked.update { $0 += 1 }

@@ -56,6 +56,17 @@ import Testing
             #expect(try told.receipt() == receipt)
         }
         #expect(try StreamAnswer().receipt() == StreamReceipt(outcome: .accepted))
+        var activity = PublisherActivity()
+        activity.isSending = true
+        activity.hold = TakeoverHold(age: 4_000_000_000, left: 26_000_000_000)
+        var published = StreamAnswer()
+        published.isPublished = true
+        published.activity = activity
+        let told = try JSONDecoder().decode(StreamAnswer.self, from: JSONEncoder().encode(published))
+        #expect(told == published)
+        // The format of nodes of earlier releases.
+        let known = try JSONDecoder().decode(StreamAnswer.self, from: Data(#"{"isPublished":true}"#.utf8))
+        #expect(known.isPublished == true && known.activity == nil)
     }
 
     /// An order is repeated while a room moves, but not for ever, and not after an answer that will stay the same.

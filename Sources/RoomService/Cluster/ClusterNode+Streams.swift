@@ -6,6 +6,8 @@ import TextFormats
 package protocol LocalStreams: AnyObject, Sendable {
     /// Returns whether a publisher of the stream is connected or about to be let in; `nil` if that is not known at the moment.
     func hasPublisher(of stream: String) async -> Bool?
+    /// Returns what is known of the stream's publisher.
+    func activity(of stream: String) async -> PublisherActivity
     /// Looks soon whether the stream's room has it from another ingest by now.
     func look(at stream: String)
     /// Asks the publishers that follow such requests to reconnect, and waits until they have left.
@@ -55,6 +57,7 @@ extension ClusterNode {
             // Its ingest has just been found again, or is being started.
             guard let isPublished = await streams.hasPublisher(of: stream) else { return StreamAnswer(.stopping) }
             answer.isPublished = isPublished
+            if isPublished { answer.activity = await streams.activity(of: stream) }
         case .look(let stream):
             streams?.look(at: stream)
         case .programs(let path):

@@ -5,12 +5,20 @@ import TaskStore
 extension StreamCourier {
     /// The way in which a new publisher treats another one who is connected elsewhere.
     enum Courtesy: Hashable, Sendable {
-        /// The new publisher takes the other's place.
-        case none
+        /// The new publisher takes the other's place, unless the other's node says that the other holds the stream.
+        case yieldsToHold
         /// The new publisher is refused, also while it is unknown whether the other is connected.
         case yields
         /// The new publisher is refused only if the other's node says that the other is connected.
         case yieldsIfTold
+    }
+
+    /// The result of the event of a publisher who begins.
+    struct Succession: Sendable {
+        /// The publication at the ingest that had the stream until now; `nil` if none had.
+        var former: StreamHolder?
+        /// Whether the publisher there was sending.
+        var wasSending = false
     }
 
     /// Times that a publisher asks about another one before it is refused. Each time it is another one.
@@ -21,36 +29,47 @@ extension StreamCourier {
     /// - Parameters:
     ///   - stream: The stream's text at ingests.
     ///   - path: As for `StreamOrder.store`.
-    /// - Returns: The publication at the ingest that had the stream until now; `nil` if none had.
-    /// - Throws: `OrchestratorError`, `.publishedElsewhere` if the publisher has to yield.
+    /// - Throws: `OrchestratorError`, `.publishedElsewhere` or `.streamHeld` if the publisher has to yield.
     func begin(
         _ event: RoomEvent, of stream: String, path: String, courtesy: Courtesy
-    ) async throws(OrchestratorError) -> StreamHolder? {
-        guard courtesy != .none, let cluster else { return try await store(event, path: path).former }
+    ) async throws(OrchestratorError) -> Succession {
+        guard let cluster else { return Succession(former: try await store(event, path: path).former) }
         var turn = StreamTurn.yields(except: nil)
+        var wasSending = false
         for _ in 0..<Self.mostQuestions {
             let receipt = try await store(event, path: path, turn: turn)
-            guard receipt.outcome == nil, let former = receipt.former else { return receipt.former }
-            guard try await !isConnected(stream, at: former.url, courtesy, cluster) else { throw .publishedElsewhere }
+            guard receipt.outcome == nil, let former = receipt.former else {
+                return Succession(former: receipt.former, wasSending: wasSending && receipt.former != nil)
+            }
+            // An ingest whose node is gone has no publishers.
+            let other = try await activity(of: stream, at: former.url, courtesy, cluster)
+            if courtesy == .yieldsToHold {
+                if let hold = other?.hold { throw .streamHeld(hold) }
+            } else if other != nil {
+                throw .publishedElsewhere
+            }
+            wasSending = other?.isSending ?? false
             turn = .yields(except: former)
         }
-        throw .publishedElsewhere
+        guard courtesy == .yieldsToHold else { throw .publishedElsewhere }
+        return Succession(former: try await store(event, path: path).former)
     }
 
-    /// Returns whether the publisher whose stream has this URL is connected. An ingest whose node is gone has no publishers.
-    private func isConnected(
-        _ stream: String, at url: String, _ courtesy: Courtesy, _ cluster: ClusterAccess
-    ) async throws(OrchestratorError) -> Bool {
+    /// Returns the activity of the connected publisher whose stream has this URL; `nil` if none is connected.
+    private func activity(
+        of stream: String, at url: String, _ courtesy: Courtesy, _ cluster: ClusterAccess
+    ) async throws(OrchestratorError) -> PublisherActivity? {
         guard let place = IngestStreamURL(url)?.place,
             let other = await cluster.node.neighbour(withIngestAt: place)
-        else { return false }
+        else { return nil }
         do throws(OrchestratorError) {
             let answer = try await ask(
                 .isPublished(stream: stream), of: other, within: StreamPatience.quickAnswer, cluster)
             try answer.check()
-            return answer.isPublished ?? false
+            guard answer.isPublished ?? false else { return nil }
+            return answer.activity ?? PublisherActivity()
         } catch {
-            guard courtesy == .yields else { return false }
+            guard courtesy == .yields else { return nil }
             throw OrchestratorError(
                 .unavailable, "publisher-unknown", "Another publisher may be live with this stream key",
                 detail: "the node \(other.name) does not answer: try again, it counts as lost once its lease ends",

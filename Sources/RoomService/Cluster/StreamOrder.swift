@@ -44,6 +44,8 @@ package struct StreamAnswer: Hashable, Codable, Sendable {
     package var former: StreamHolder?
     package var fault: Fault?
     package var isPublished: Bool?
+    /// The publisher's activity; `nil` if none is connected, and from nodes of earlier releases.
+    package var activity: PublisherActivity?
     package var programs: StreamPrograms?
 
     init(outcome: EventOutcome? = nil) { self.outcome = outcome }

@@ -4,8 +4,10 @@ import MixModel
 /// beginning; different rooms work in parallel, so that a room with a slow store delays no other. Pure.
 struct IngestLanes: Sendable {
     enum Work: Hashable, Sendable {
-        /// - Parameter process: Process identifier of the ingest that asked.
-        case begin(IngestStreamKey, IngestRequest, process: Int32)
+        /// - Parameters:
+        ///   - process: Process identifier of the ingest that asked.
+        ///   - hasWaited: Whether the publisher has waited for the one that holds the stream (`TakeoverHolds`).
+        case begin(IngestStreamKey, IngestRequest, process: Int32, hasWaited: Bool = false)
         case live(IngestStreamKey, IngestStream)
         case interrupted(IngestStreamKey, session: String)
         case end(IngestStreamKey, session: String)
@@ -14,7 +16,8 @@ struct IngestLanes: Sendable {
 
         var room: RoomID {
             switch self {
-            case .begin(let key, _, _), .live(let key, _), .interrupted(let key, _), .end(let key, _), .look(let key):
+            case .begin(let key, _, _, _), .live(let key, _), .interrupted(let key, _), .end(let key, _),
+                .look(let key):
                 key.names.room
             }
         }

@@ -244,6 +244,10 @@ extension IngestSupervisor: LocalStreams {
         return await worker.hasPublisher(of: stream)
     }
 
+    package func activity(of stream: String) async -> PublisherActivity {
+        await worker.withLock({ $0 })?.activity(of: stream) ?? PublisherActivity()
+    }
+
     package func sendPublishersAway(while isWanted: @Sendable () -> Bool) async -> Int {
         guard configuration.isOn, let worker = worker.withLock({ $0 }) else { return 0 }
         await worker.askToReconnect()

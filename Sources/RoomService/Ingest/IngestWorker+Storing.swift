@@ -5,7 +5,11 @@ import TextFormats
 /// Stores the events of streams in their rooms.
 extension IngestWorker {
     /// Lets a publisher begin, unless another one or a circle of programs is in the way.
-    func begin(_ key: IngestStreamKey, _ request: IngestRequest, now: Int64) async {
+    ///
+    /// - Parameters:
+    ///   - hasWaited: Whether it has met a hold before, and is refused if it meets one again.
+    ///   - now: Time in ns of `MonotonicClock`.
+    func begin(_ key: IngestStreamKey, _ request: IngestRequest, hasWaited: Bool, now: Int64) async {
         // After a reconnection the ingest repeats its pending requests, of which this one has been decided meanwhile.
         if desk.isLive(key, session: request.session, isConnected: true) {
             return send(.allow(request: request.request, session: request.session, stream: key.text))
@@ -13,16 +17,20 @@ extension IngestWorker {
         if rules.takeover == .refuse, desk.hasPublisher(key) {
             return refuse(request, isName: true, Self.occupied)
         }
+        if let hold = holds.activity(of: key, now: now).hold {
+            return giveWay(key, request, hold.words, hasWaited: hasWaited)
+        }
         if let refusal = await circle(key, request) {
             return refuse(request, isName: refusal.isName, refusal.reason)
         }
         // Asked before storing, which makes this publisher the connected one.
         let isTakeover = desk.hasPublisher(key)
         let quota = registry.services.quotas.quotas.of(key.names.room.app)[.publishers]
-        let courtesy: StreamCourier.Courtesy = rules.takeover == .refuse ? .yields : .none
+        let courtesy: StreamCourier.Courtesy = rules.takeover == .refuse ? .yields : .yieldsToHold
         if let fault = await store(key, request.session, now, courtesy, within: quota) {
             circles.end(key)
             guard fault != .publishedElsewhere else { return refuse(request, isName: true, Self.occupied) }
+            guard !fault.isOfHeldStream else { return giveWay(key, request, fault.detail, hasWaited: hasWaited) }
             let reason = URLRedaction.redact("\(fault.title): \(fault.detail)")
             // Quotas name the app and the setting, and no part of the stream key.
             return refuse(request, isName: false, reason, logged: fault.quota == nil ? fault.title : reason)
@@ -32,6 +40,13 @@ extension IngestWorker {
     }
 
     private static let occupied = "another publisher is live with this stream key"
+
+    /// Has a publisher wait that has met a hold, or refuses it if it has waited.
+    private func giveWay(_ key: IngestStreamKey, _ request: IngestRequest, _ words: String, hasWaited: Bool) {
+        let entry = TakeoverHolds.Waiting(key: key, request: request, process: process)
+        if !hasWaited, holds.wait(entry, now: MonotonicClock.now()) { return }
+        refuse(request, isName: true, words, logged: TakeoverHolds.held)
+    }
 
     /// Reports a publisher that takes the place of a connected one. OBS does not read what a server sends while it publishes:
     /// two of them with one stream key replace each other for as long as they run, and neither shows why.
@@ -54,14 +69,22 @@ extension IngestWorker {
             return .overQuota(.publishers, quota, key.names.room.app)
         }
         let url = key.url(of: rules, secret: secret)
+        let process = process
+        let wasSending =
+            desk.hasPublisher(key) && desk.session(of: key) != session && holds.activity(of: key, now: now).isSending
         // The start of a publisher is always admitted.
         guard let event = desk.begins(key, session: session, url: url, now: now) else { return nil }
         do throws(OrchestratorError) {
-            let former = try await courier.begin(
+            let succession = try await courier.begin(
                 event, of: key.text, path: key.relayPath(secret: secret), courtesy: courtesy)
             desk.settle(key, session: session, url: url, as: .stored, now: now)
+            // The publisher of an ingest that is gone has gone with it: nobody would report its end.
+            if process == self.process {
+                holds.began(
+                    key, session: session, fromSender: wasSending || succession.wasSending, now: MonotonicClock.now())
+            }
             writeJournal()
-            if let former = former.flatMap({ IngestStreamURL($0.url) }) { displace(key, at: former.place) }
+            if let former = succession.former.flatMap({ IngestStreamURL($0.url) }) { displace(key, at: former.place) }
             return nil
         } catch {
             desk.settle(key, session: session, url: url, as: error.isFault ? .failed : .refused, now: now)
@@ -104,6 +127,8 @@ extension IngestWorker {
     /// Asks the publishers that follow such requests to reconnect. `reconnecting` says how many there are.
     func askToReconnect() {
         reconnecting = nil
+        // They take over their own streams, also when they were asked at another node a moment ago.
+        holds.release()
         send(.reconnect(reason: "this server is about to stop"))
     }
 
@@ -112,6 +137,11 @@ extension IngestWorker {
         guard configuration.isOn, let key = IngestStreamKey(text) else { return false }
         if desk.hasPublisher(key) || desk.isBeginning(key) { return true }
         return isSynced ? false : nil
+    }
+
+    /// Returns the same as `LocalStreams.activity`.
+    func activity(of text: String) -> PublisherActivity {
+        IngestStreamKey(text).map { holds.activity(of: $0, now: MonotonicClock.now()) } ?? PublisherActivity()
     }
 
     /// Ends the stream here if its room has it from another ingest by now. Beginnings in the room wait meanwhile, so that what

@@ -41,11 +41,12 @@ actor IngestWorker {
     /// Messages for other ingests, sent with the next tick.
     var displaced: [Job] = []
     private var looks = StreamLooks()
+    var holds = TakeoverHolds()
     /// Sessions about which the hook is being asked.
     private var asked: Set<String> = []
     private var line: AsyncStream<ByteBuffer>.Continuation?
     /// Process identifier of the ingest, whose requests have their own numbering; 0 = none yet.
-    private var process: Int32 = 0
+    private(set) var process: Int32 = 0
     /// The last listener fault that was logged.
     private var fault: String?
     private var secureFault: String?
@@ -80,7 +81,8 @@ actor IngestWorker {
         send(
             .configure(
                 IngestSettings(
-                    host: rules.host, port: rules.port, grace: rules.grace, secret: secret, rtmps: rules.rtmps)))
+                    host: rules.host, port: rules.port, grace: rules.grace, secret: secret, rtmps: rules.rtmps,
+                    silence: TakeoverHolds.silence)))
     }
 
     func disconnected() {
@@ -88,6 +90,7 @@ actor IngestWorker {
         isSynced = false
         reconnecting = nil
         desk.lost(now: MonotonicClock.now())
+        holds.lost()
         let gone: [(labels: [String], value: Double)] = []
         for gauge in [Metrics.Gauge.ingestPublishers, .ingestPlayers, .ingestConnections] {
             registry.services.metrics.set(gauge, gone)
@@ -108,7 +111,10 @@ actor IngestWorker {
     /// Processes a report and returns the resulting jobs.
     func handle(_ report: IngestReport) -> [Job] {
         switch report {
-        case .hello(_, let process): self.process = process
+        case .hello(_, let process):
+            self.process = process
+            // Also of what was stored since the last connection.
+            holds.lost()
         case .synced: isSynced = true
         case .figures(let figures):
             let metrics = registry.services.metrics
@@ -139,14 +145,19 @@ actor IngestWorker {
         case .ask(let request): return answer(request)
         case .live(let stream):
             guard let key = IngestStreamKey(stream.stream) else { break }
+            if let isSending = stream.isSending {
+                holds.heard(key, session: stream.session, isSending: isSending)
+            }
             // At once where nothing is under way: other nodes may ask who is connected.
             let isKnown =
                 lanes.isIdle(key.names.room)
                 && desk.isLive(key, session: stream.session, isConnected: stream.isConnected)
             return isKnown ? [] : add(.live(key, stream))
-        case .sending: break
+        case .sending(let text, let session, let isSending):
+            if let key = IngestStreamKey(text) { holds.heard(key, session: session, isSending: isSending) }
         case .interrupted(let text, let session, let reason):
             guard let key = IngestStreamKey(text) else { break }
+            holds.left(key, session: session)
             let words = reason ?? "the connection was lost"
             logger.info("a publisher was lost: \(words)", metadata: ["stream": "\(text)", "grace": "\(rules.grace)"])
             let place = "the place is kept for \(rules.grace) s"
@@ -154,6 +165,7 @@ actor IngestWorker {
             return add(.interrupted(key, session: session))
         case .ended(let text, let session, let reason, let isRefused):
             guard let key = IngestStreamKey(text) else { break }
+            holds.left(key, session: session)
             logger.info("a stream has ended: \(reason)", metadata: ["stream": "\(text)"])
             if isRefused ?? false { note("publisher refused", key.names, reason, limit: &refusals) }
             return add(.end(key, session: session))
@@ -170,6 +182,7 @@ actor IngestWorker {
         var jobs = desk.overdue(grace: absence, now: now).filter { lanes.isIdle($0.key.names.room) }
             .flatMap { add(.end($0.key, session: $0.session)) }
         if courier.hasOthers { jobs += looks.due(desk.keys, now: now).flatMap { add(.look($0)) } }
+        jobs += holds.due(now: now).flatMap { begin($0.key, $0.request, $0.process, hasWaited: true) }
         return jobs + displaced + (notesForOthers.isEmpty ? [] : [.tell(notesForOthers)])
     }
 
@@ -257,31 +270,10 @@ actor IngestWorker {
         }
     }
 
-    private func watch(_ request: IngestRequest, _ room: RoomID, _ asked: TaskID?) async {
-        let process = process
-        do throws(OrchestratorError) {
-            let programs = configuration.programs
-            let state = try await programs == nil ? registry.snapshot(room) : registry.shownState(of: room)
-            guard process == self.process else { return }
-            let tasks = state?.tasksToWatch ?? []
-            guard let task = asked == nil ? tasks.first : tasks.first(where: { $0 == asked }) else {
-                return refuse(
-                    request, isName: true, "the room has no program at the moment",
-                    logged: "the room has no program")
-            }
-            try registry.services.viewers.enterElsewhere(task)
-            send(
-                .allowProgram(
-                    request: request.request, session: request.session, task: task.rawValue,
-                    socket: registry.services.sockets.path(of: task), detour: programs?.detour(to: task, of: room)))
-        } catch {
-            if error.kind == .unavailable { registry.services.metrics.count(.viewersRefused) }
-            refuse(request, isName: false, "\(error.title): \(error.detail)", logged: error.title)
-        }
-    }
-
-    private func begin(_ key: IngestStreamKey, _ request: IngestRequest, _ process: Int32) -> [Job] {
-        switch lanes.add(.begin(key, request, process: process)) {
+    private func begin(
+        _ key: IngestStreamKey, _ request: IngestRequest, _ process: Int32, hasWaited: Bool = false
+    ) -> [Job] {
+        switch lanes.add(.begin(key, request, process: process, hasWaited: hasWaited)) {
         case .first: return [.lane(key.names.room)]
         case .waits: break
         case .full: refuse(request, isName: false, "too many requests are waiting: try again")
@@ -330,9 +322,9 @@ actor IngestWorker {
         while let work = lanes.next(in: room) {
             let now = MonotonicClock.now()
             switch work {
-            case .begin(let key, let request, let process):
+            case .begin(let key, let request, let process, let hasWaited):
                 // A publisher of an earlier ingest process is gone.
-                if process == self.process { await begin(key, request, now: now) }
+                if process == self.process { await begin(key, request, hasWaited: hasWaited, now: now) }
             case .live(let key, let stream): await reconcile(key, stream, now)
             case .interrupted(let key, let session): desk.interrupted(key, session: session)
             case .end(let key, let session): await end(key, session, now)
