@@ -129,9 +129,9 @@ final class PageHost: Sendable {
     private static func soundServer(_ directory: PageDirectory) -> [String] {
         [
             "pulseaudio", "-n", "--exit-idle-time=-1", "--daemonize=no", "--use-pid-file=no", "--disable-shm=yes",
-            "--log-level=error",
+            "--log-level=error", "--resample-method=speex-float-5",
             "-L", "module-native-protocol-unix auth-anonymous=1 socket=\(directory.path)/pulse.sock",
-            "-L", "module-null-sink sink_name=page rate=48000 channels=2",
+            "-L", "module-null-sink sink_name=page rate=\(PagePipeline.sinkRate) channels=2",
         ]
     }
 
