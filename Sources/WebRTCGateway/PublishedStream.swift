@@ -11,7 +11,7 @@ package struct PublishedStream: Sendable {
         package var track: Track
         /// Times on the pipeline's timeline.
         package var pts: MediaTime
-        /// Decoding time; `nil` if the transport does not provide it.
+        /// Decoding time; `nil` if the transport has none. RTP has none: its receiver gives each packet its arrival.
         package var dts: MediaTime?
         package var isIDR = false
         package var payload: [UInt8]
@@ -41,6 +41,9 @@ package struct PublishedStream: Sendable {
 
     private var configurations: [Track: CodecConfiguration] = [:]
     private var times = DecodingTimes()
+    /// Whether pictures may be shown in another order than they are decoded.
+    private var reorders = true
+    private var lastPicture: MediaTime?
     private var lastSound: MediaTime?
     /// Decoding time of the newest frame.
     private var newest = MediaTime.zero
@@ -85,7 +88,9 @@ package struct PublishedStream: Sendable {
             if let last = lastSound { pts = max(pts, last) }
             lastSound = pts
             dts = pts
-        case .video: dts = frame.dts.map { min($0 + Self.shift, pts) } ?? times.next(pts: pts)
+        case .video:
+            noteOrder(in: frame.configuration)
+            (pts, dts) = times(of: frame, pts: pts)
         }
         guard dts >= .zero else { return [] }
         newest = max(newest, dts)
@@ -106,6 +111,29 @@ package struct PublishedStream: Sendable {
         guard !isOpen else { return tags }
         hold(tags, from: dts, isIDR: frame.isIDR)
         return []
+    }
+
+    private mutating func noteOrder(in configuration: [UInt8]?) {
+        guard let configuration, configurations[.video]?.bytes != configuration else { return }
+        let pictures = VideoConfiguration(CodecConfiguration(track: .video, bytes: configuration))
+        reorders = pictures?.sequenceParameters?.reorderDepth != 0
+    }
+
+    /// Returns the times of a picture: those of its encoder, or decoding times that fit the order of presentation.
+    ///
+    /// Without reordering each picture is shown after the previous one. A jitter buffer gives two of them the same time
+    /// while it finds out by how much the network's delay has changed.
+    private mutating func times(of frame: Frame, pts: MediaTime) -> (pts: MediaTime, dts: MediaTime) {
+        if let dts = frame.dts { return (pts, min(dts + Self.shift, pts)) }
+        guard !reorders else {
+            let dts = times.next(pts: pts)
+            return (max(pts, dts), dts)
+        }
+        var pts = pts
+        // A larger step back begins a new timeline.
+        if let last = lastPicture, pts <= last, last - pts <= DecodingTimes.most { pts = last + .milliseconds(1) }
+        lastPicture = pts
+        return (pts, pts)
     }
 
     private mutating func hold(_ tags: [FLVTag], from time: MediaTime, isIDR: Bool) {

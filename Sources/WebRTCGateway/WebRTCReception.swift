@@ -84,10 +84,8 @@ enum WebRTCReception {
         guard let time = sample.runningTime else { return nil }
         let payload = sample.bytes
         guard !payload.isEmpty else { return nil }
-        let decoding = track == .video ? sample.decodingRunningTime : nil
         return PublishedStream.Frame(
-            track: track, pts: MediaTime(nanoseconds: time),
-            dts: decoding.map { MediaTime(nanoseconds: $0) }, isIDR: track == .video && !sample.isDelta,
+            track: track, pts: MediaTime(nanoseconds: time), dts: nil, isIDR: track == .video && !sample.isDelta,
             payload: payload, configuration: sample.codecData)
     }
 }

@@ -89,6 +89,18 @@ import Testing
         #expect(parameters.colour == expected.colour)
     }
 
+    /// SPS of 1280×720 without VUI. The second byte is the profile; the order of output has type 0 or 2.
+    @Test(
+        arguments: [
+            ("6742c01ff402802dc8", 0), ("6742c01fda014016e4", 0), ("674d001fda014016e4", 0),
+            ("674d001ff402802dc8", nil),
+        ] as [(String, Int?)])
+    func aProfileOrTypeMayRuleReorderingOut(_ unit: String, _ depth: Int?) throws {
+        let parameters = try #require(SequenceParameterSet(nalUnit: bytes(unit)))
+        #expect(parameters.width == 1280 && parameters.height == 720)
+        #expect(parameters.reorderDepth == depth)
+    }
+
     @Test("cut anywhere, a record gives an answer and never a crash")
     func truncated() {
         for (record, codec) in SequenceParameterSetTests.cases.map({ (bytes($0.record), $0.codec) }) {

@@ -9,7 +9,7 @@ public struct SequenceParameterSet: Hashable, Sendable {
     public let colour: ColourSignal
     /// Frames per second from `vui_timing_info`; `nil` if not signalled.
     public let frameRate: Double?
-    /// Number of frames that may be decoded before a frame that is shown earlier; `nil` if not signalled.
+    /// Number of frames that may be decoded before a frame that is shown earlier; `nil` if the SPS leaves it open.
     public let reorderDepth: Int?
 
     /// Reads an SPS of H.264. `nil` if the bytes end early or are not an SPS.
@@ -26,7 +26,8 @@ public struct SequenceParameterSet: Hashable, Sendable {
             if bits.flag() { SequenceParameterSet.skipScalingMatrix(&bits, lists: chromaFormat == 3 ? 12 : 8) }
         }
         _ = bits.unsignedExpGolomb()
-        switch bits.unsignedExpGolomb() {
+        let orderType = bits.unsignedExpGolomb()
+        switch orderType {
         case 0: _ = bits.unsignedExpGolomb()
         case 1:
             bits.skip(1)
@@ -57,7 +58,8 @@ public struct SequenceParameterSet: Hashable, Sendable {
         guard !bits.isPastEnd, width > 0, height > 0, width <= 16384, height <= 16384 else { return nil }
         colour = usability?.colour ?? .unsignalled
         frameRate = usability?.frameRate
-        reorderDepth = usability?.reorderDepth
+        // Type 2 is decoding order (§8.2.1.3); the Baseline profile has no B slices (§A.2.1).
+        reorderDepth = usability?.reorderDepth ?? (orderType == 2 || profile == 66 ? 0 : nil)
     }
 
     private static func skipScalingMatrix(_ bits: inout BitReader, lists: Int) {
