@@ -40,10 +40,7 @@ package struct PublishedStream: Sendable {
     private static let runUp = MediaTime.units(1024, rate: 48_000)
 
     private var configurations: [Track: CodecConfiguration] = [:]
-    private var times = DecodingTimes()
-    /// Whether pictures may be shown in another order than they are decoded.
-    private var reorders = true
-    private var lastPicture: MediaTime?
+    private var times = PictureTimes()
     private var lastSound: MediaTime?
     /// Decoding time of the newest frame.
     private var newest = MediaTime.zero
@@ -89,8 +86,10 @@ package struct PublishedStream: Sendable {
             lastSound = pts
             dts = pts
         case .video:
-            noteOrder(in: frame.configuration)
-            (pts, dts) = times(of: frame, pts: pts)
+            if let bytes = frame.configuration, configurations[.video]?.bytes != bytes {
+                times.begin(CodecConfiguration(track: .video, bytes: bytes))
+            }
+            if let own = frame.dts { dts = min(own + Self.shift, pts) } else { (pts, dts) = times.next(pts: pts) }
         }
         guard dts >= .zero else { return [] }
         newest = max(newest, dts)
@@ -111,29 +110,6 @@ package struct PublishedStream: Sendable {
         guard !isOpen else { return tags }
         hold(tags, from: dts, isIDR: frame.isIDR)
         return []
-    }
-
-    private mutating func noteOrder(in configuration: [UInt8]?) {
-        guard let configuration, configurations[.video]?.bytes != configuration else { return }
-        let pictures = VideoConfiguration(CodecConfiguration(track: .video, bytes: configuration))
-        reorders = pictures?.sequenceParameters?.reorderDepth != 0
-    }
-
-    /// Returns the times of a picture: those of its encoder, or decoding times that fit the order of presentation.
-    ///
-    /// Without reordering each picture is shown after the previous one. A jitter buffer gives two of them the same time
-    /// while it finds out by how much the network's delay has changed.
-    private mutating func times(of frame: Frame, pts: MediaTime) -> (pts: MediaTime, dts: MediaTime) {
-        if let dts = frame.dts { return (pts, min(dts + Self.shift, pts)) }
-        guard !reorders else {
-            let dts = times.next(pts: pts)
-            return (max(pts, dts), dts)
-        }
-        var pts = pts
-        // A larger step back begins a new timeline.
-        if let last = lastPicture, pts <= last, last - pts <= DecodingTimes.most { pts = last + .milliseconds(1) }
-        lastPicture = pts
-        return (pts, pts)
     }
 
     private mutating func hold(_ tags: [FLVTag], from time: MediaTime, isIDR: Bool) {

@@ -56,6 +56,14 @@ import Testing
         #expect(try head(url, latency: .milliseconds(70)).pipeline.contains(words))
     }
 
+    /// Containers, RTMP and SRT have decoding times; RTP itself has none.
+    @Test(arguments: [
+        ("rtsp://h.example/live", true), ("rtspu://h.example/live", true), ("srt://h.example:9000", false),
+    ])
+    func arrivalOfRTPIsNoDecodingTime(url: String, isRTP: Bool) throws {
+        #expect(try head(url).isRTP == isRTP)
+    }
+
     @Test func aLatencyInTheURLComesFirst() throws {
         func latency(_ url: String) throws -> String? {
             try head(url, latency: .milliseconds(70)).properties.first { $0.name == "latency" }?.value

@@ -67,6 +67,7 @@ import TextFormats
         let group = Reach(places: [.init(scheme: "rtp", address: "239.1.2.3")])
         let head = try SDPPull.head(
             of: read("v=0\nc=IN IP4 239.1.2.3\nm=audio 5000 RTP/AVP 8"), limits: group, latency: .milliseconds(70))
+        #expect(head.isRTP)
         #expect(head.outlets == [.audio("sound")] && head.properties.contains(.init("media0", "reuse", "true")))
         #expect(!head.pipeline.contains("239") && head.pipeline.contains("rtpbin name=rtp latency=70 "))
     }
@@ -76,6 +77,7 @@ import TextFormats
             of: read("v=0\nc=IN IP4 127.0.0.1\nm=audio 5002 RTP/AVP 8\nm=video 5000 RTP/AVP 33"), limits: .loopback,
             latency: .zero)
         #expect(head.outlets == [.either("pictures")])
+        #expect(!head.isRTP, "MPEG-TS has decoding times")
     }
 
     @Test(arguments: [["aac"], ["pcm_alaw", "-ar", "8000"]]) func whatIsDescribedIsReceived(sound: [String])

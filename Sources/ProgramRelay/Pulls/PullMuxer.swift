@@ -9,7 +9,7 @@ import Synchronization
 final class PullMuxer: Sendable {
     private struct State {
         var configurations: [Track: [UInt8]] = [:]
-        var times = DecodingTimes()
+        var times = PictureTimes()
         var transcoded: Set<Track> = []
         /// Offset added to the pipeline's times, so that those of the next pipeline continue.
         var offset: MediaTime
@@ -50,18 +50,22 @@ final class PullMuxer: Sendable {
     func beginRound() {
         state.withLock { state in
             state.origin = nil
-            (state.active, state.ended, state.times) = ([], [], DecodingTimes())
+            (state.active, state.ended, state.times) = ([], [], PictureTimes())
         }
     }
 
-    /// - Parameter shift: Offset that puts the sample onto the timeline of the other track; `nil` if it already is.
-    ///   With an offset, samples earlier than the written ones are dropped.
-    func take(_ sample: borrowing Sample, from sink: PullTail.Sink, shift: MediaTime? = nil) {
+    /// - Parameters:
+    ///   - shift: Offset that puts the sample onto the timeline of the other track; `nil` if it already is. With an offset,
+    ///     samples earlier than the written ones are dropped.
+    ///   - hasDecodingTimes: Whether the sample's decoding time is the encoder's; of RTP it is the arrival.
+    func take(
+        _ sample: borrowing Sample, from sink: PullTail.Sink, shift: MediaTime? = nil, hasDecodingTimes: Bool = true
+    ) {
         let isAligned = shift != nil
         let own = (shift ?? .zero).nanoseconds
         guard let running = sample.runningTime.map({ $0.saturatingSum(own) }) else { return }
         let data = sample.codecData
-        let decoding = sample.decodingRunningTime.map { $0.saturatingSum(own) }
+        let decoding = hasDecodingTimes ? sample.decodingRunningTime.map { $0.saturatingSum(own) } : nil
         let isKey = !sample.isDelta
         let payload = sample.bytes
         guard !payload.isEmpty else { return }
@@ -80,11 +84,17 @@ final class PullMuxer: Sendable {
             let shift = state.offset - origin
             var pts = MediaTime(nanoseconds: running) + shift
             if sink == .madeAudio { pts -= Self.runUp }
+            let configuration: CodecConfiguration? = data.flatMap { bytes in
+                guard state.configurations[track] != bytes else { return nil }
+                return track == .audio
+                    ? CodecConfiguration(track: .audio, bytes: bytes) : CodecConfiguration(codec, bytes: bytes)
+            }
+            if track == .video, let configuration { state.times.begin(configuration) }
             var dts: MediaTime
             switch (track, decoding) {
             case (.audio, _): dts = pts
             case (.video, let decoding?): dts = min(MediaTime(nanoseconds: decoding) + shift, pts)
-            case (.video, nil): dts = state.times.next(pts: pts)
+            case (.video, nil): (pts, dts) = state.times.next(pts: pts)
             }
             // The MPEG-TS demuxer follows the sender's clock in steps, including backward steps of a few milliseconds.
             if let last = state.last[track], last >= dts, last - dts < Self.correction {
@@ -98,11 +108,8 @@ final class PullMuxer: Sendable {
             if sink == .madeVideo || sink == .madeAudio, state.transcoded.insert(track).inserted {
                 bytes += FLVCue(name: PullCue.transcoded, text: track == .video ? "video" : "audio").tag(at: 0).encoded
             }
-            if let data, state.configurations[track] != data {
+            if let configuration {
                 state.configurations[track] = data
-                let configuration =
-                    track == .audio
-                    ? CodecConfiguration(track: .audio, bytes: data) : CodecConfiguration(codec, bytes: data)
                 bytes += FLVTag(configuration, at: dts, origin: .zero).encoded
             }
             // Frames without a configuration cannot be decoded.

@@ -41,7 +41,8 @@ final class PullPipeline: Sendable {
             self.sources = sources
             try Self.configure(pipeline, head, address, program, file)
             for sink in head.sinks + (carriesH265 && !head.decoders.isEmpty ? [.h265] : []) {
-                try Self.connect(pipeline, sink, program.muxer, pace, alignment)
+                try Self.connect(
+                    pipeline, sink, program.muxer, pace, alignment, hasDecodingTimes: !head.isRTP || sink == .madeVideo)
             }
         } catch {
             throw PullEnd(error, program.redaction)
@@ -71,7 +72,8 @@ final class PullPipeline: Sendable {
     }
 
     private static func connect(
-        _ pipeline: Pipeline, _ sink: PullTail.Sink, _ muxer: PullMuxer, _ pace: PullPace?, _ alignment: TrackAlignment?
+        _ pipeline: Pipeline, _ sink: PullTail.Sink, _ muxer: PullMuxer, _ pace: PullPace?,
+        _ alignment: TrackAlignment?, hasDecodingTimes: Bool
     ) throws(GStreamerError) {
         try pipeline.appSink(
             sink.rawValue,
@@ -81,7 +83,7 @@ final class PullPipeline: Sendable {
                 if let pace, let time = sample.decodingRunningTime ?? sample.runningTime {
                     pace.wait(for: MediaTime(nanoseconds: time) + (shift ?? .zero))
                 }
-                muxer.take(sample, from: sink, shift: shift)
+                muxer.take(sample, from: sink, shift: shift, hasDecodingTimes: hasDecodingTimes)
             },
             onEndOfStream: { muxer.ended(sink) })
     }

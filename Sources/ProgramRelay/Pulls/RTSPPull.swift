@@ -32,6 +32,6 @@ package enum RTSPPull: WorkerPullKind {
                 source. ! application/x-rtp,media=(string)video ! \(PullTail.decoder("pictures")) \
                 source. ! application/x-rtp,media=(string)audio ! \(PullTail.decoder("sound"))
                 """,
-            properties: properties, outlets: [.video("pictures"), .audio("sound")], isRTSP: true)
+            properties: properties, outlets: [.video("pictures"), .audio("sound")], isRTP: true, isRTSP: true)
     }
 }

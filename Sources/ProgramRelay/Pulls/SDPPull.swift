@@ -48,6 +48,7 @@ package enum SDPPull: WorkerPullKind {
         var head = PullHead(description: "", outlets: [])
         // A container carries all tracks.
         let whole = description.media.first { $0.encoding == "MP2T" }
+        head.isRTP = whole == nil
         for (index, media) in (whole.map { [$0] } ?? description.media).enumerated() {
             try check(media, limits)
             lines.append("udpsrc name=media\(index) buffer-size=2097152 ! rtp.recv_rtp_sink_\(index)")

@@ -66,6 +66,8 @@ package struct PullHead: Hashable, Sendable {
     var isLooped = false
     /// Path of a file, relative to the media directory, that the element `source` reads.
     var file: String?
+    /// Whether pictures come in RTP, which has no decoding times.
+    var isRTP = false
     /// Whether the element `source` is an `rtspsrc`, whose requests must be checked one by one.
     var isRTSP = false
     /// Whether the element `source` is an `srtsrc` that needs the address of this machine. Otherwise, it would listen
