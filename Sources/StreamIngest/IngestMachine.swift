@@ -94,15 +94,17 @@ struct IngestMachine: Sendable {
         isAttended = true
         var reports: [IngestReport] = [.hello(version: IngestCommand.version, process: process)]
         for (name, stream) in streams.sorted(by: { $0.key.precedesInUTF8($1.key) }) {
-            reports.append(
-                .live(
-                    IngestStream(
-                        stream: name, session: stream.session, isConnected: stream.connection != nil,
-                        isSending: silence == nil ? nil : stream.isSending)))
+            reports.append(.live(listed(name, stream)))
         }
         reports.append(.synced)
         reports += waiting.values.map(\.request).sorted { $0.request < $1.request }.map { .ask($0) }
         return reports.map { .tell($0) }
+    }
+
+    private func listed(_ name: String, _ stream: Stream) -> IngestStream {
+        IngestStream(
+            stream: name, session: stream.session, isConnected: stream.connection != nil,
+            isSending: silence == nil ? nil : stream.isSending)
     }
 
     mutating func abandoned() { isAttended = false }
@@ -113,7 +115,11 @@ struct IngestMachine: Sendable {
         guard let entry = waiting[number], entry.request.session == session else {
             // The client has left, or was refused, while the orchestrator decided.
             guard streams[stream]?.session != session else { return [] }
-            return [.tell(.ended(stream: stream, session: session, reason: "left before it began"))]
+            // The orchestrator takes it for the stream's publisher. The one that it never replaced keeps the stream.
+            let present = streams[stream].map { listed(stream, $0) }
+            return [
+                .tell(.ended(stream: stream, session: session, reason: "left before it began", present: present))
+            ]
         }
         waiting[number] = nil
         guard entry.request.isPublish else {
@@ -230,17 +236,27 @@ struct IngestMachine: Sendable {
         _ connection: Int, isClean: Bool, isRefused: Bool = false, reason: String, now: Int64
     ) -> [Action] {
         patient[connection] = nil
-        for (number, entry) in waiting where entry.connection == connection { waiting[number] = nil }
-        guard let (name, stream) = streams.first(where: { $0.value.connection == connection }) else { return [] }
+        var actions: [Action] = []
+        for (number, entry) in waiting where entry.connection == connection {
+            waiting[number] = nil
+            actions += withdrawal(of: entry.request)
+        }
+        guard let (name, stream) = streams.first(where: { $0.value.connection == connection }) else { return actions }
         guard !isClean, !isRefused, let grace = settings?.grace, grace > 0 else {
-            return end(name, stream, reason, isRefused: isRefused)
+            return actions + end(name, stream, reason, isRefused: isRefused)
         }
         streams[name]?.connection = nil
         streams[name]?.lostAt = now
         streams[name]?.isSending = false
         // A process of this machine has ended: its last picture would stay as if its network had a hiccup.
-        return [.tell(.interrupted(stream: name, session: stream.session, reason: reason))]
-            + (stream.isWorkers ? [.pause(stream: name)] : [])
+        actions.append(.tell(.interrupted(stream: name, session: stream.session, reason: reason)))
+        return actions + (stream.isWorkers ? [.pause(stream: name)] : [])
+    }
+
+    /// The report that nobody waits for the answer to a request any more. Without it, the orchestrator might let in a
+    /// publisher that is gone, in the place of one that is connected.
+    private func withdrawal(of request: IngestRequest) -> [Action] {
+        settings?.withdrawals == true && request.isPublish ? [.tell(.withdrawn(session: request.session))] : []
     }
 
     private mutating func end(
@@ -294,6 +310,7 @@ struct IngestMachine: Sendable {
                 : "the service is not running at the moment: try again"
             actions.append(
                 .refuse(connection: entry.connection, Self.status(entry.request, isName: false, words)))
+            actions += withdrawal(of: entry.request)
         }
         for (name, stream) in streams where stream.lostAt.map({ now >= $0.saturatingSum(grace) }) ?? false {
             actions += end(name, stream, "did not come back within \(settings?.grace ?? 0) s")

@@ -150,7 +150,7 @@ final class IngestRig: Sendable {
     }
 
     func ended(_ name: String) -> Int {
-        reports.count { if case .ended(Self.stream(name), _, _, _) = $0 { true } else { false } }
+        reports.count { if case .ended(Self.stream(name), _, _, _, _) = $0 { true } else { false } }
     }
 
     func interrupted(_ name: String) -> Int {

@@ -73,6 +73,42 @@ import Testing
         #expect(desk.ends(Self.key, session: "b", now: 3) != nil)
     }
 
+    private static func present(_ session: String, isConnected: Bool = true) -> IngestStream {
+        IngestStream(stream: key.text, session: session, isConnected: isConnected)
+    }
+
+    /// A publisher that left while the service decided about it is let in, but the ingest never gave it the stream. The one
+    /// that is connected keeps its place, and can end at once.
+    @Test func whoLeftBeforeItBeganLeavesTheFirstInPlace() {
+        var desk = IngestDesk(run: "r", now: 0)
+        _ = begin(&desk, "a")
+        _ = begin(&desk, "b", now: 1)
+        let isBack = desk.returns(Self.key, to: Self.present("a"), from: "b", now: 2)
+        #expect(isBack && desk.session(of: Self.key) == "a" && desk.hasPublisher(Self.key))
+        #expect(desk.journal == [Self.key: "a"])
+        #expect(desk.ends(Self.key, session: "b", now: 3) == nil, "the room keeps the stream")
+        #expect(desk.ends(Self.key, session: "a", now: 4) != nil)
+    }
+
+    @Test func whoLeftBeforeItBeganChangesNothingForANewerOne() {
+        var desk = IngestDesk(run: "r", now: 0)
+        for session in ["a", "b", "c"] { _ = begin(&desk, session) }
+        let isBack = desk.returns(Self.key, to: Self.present("a"), from: "b", now: 2)
+        #expect(!isBack && desk.session(of: Self.key) == "c")
+        #expect(desk.ends(Self.key, session: "c", now: 3) != nil)
+    }
+
+    /// The first one has lost its connection, and the ingest keeps its place.
+    @Test func whoLeftBeforeItBeganLeavesAPlaceThatIsKept() {
+        var desk = IngestDesk(run: "r", now: 0)
+        _ = begin(&desk, "a")
+        desk.interrupted(Self.key, session: "a")
+        _ = begin(&desk, "b", now: 1)
+        let isBack = desk.returns(Self.key, to: Self.present("a", isConnected: false), from: "b", now: 2)
+        #expect(isBack && !desk.hasPublisher(Self.key) && desk.overdue(grace: 0, now: .max).isEmpty)
+        #expect(desk.ends(Self.key, session: "a", now: 3) != nil)
+    }
+
     @Test func whoBeginsAgainCanStillEnd() {
         var desk = IngestDesk(run: "r", now: 0)
         _ = begin(&desk, "a")

@@ -152,6 +152,46 @@ import Testing
         #expect(Double(TakeoverHolds.patience) > TakeoverHolds.silence * 1e9)
     }
 
+    @Test func whoLeavesWhileItWaitsIsDecidedAboutNoMore() {
+        var holds = TakeoverHolds()
+        _ = holds.wait(entry(1), now: 0)
+        _ = holds.wait(entry(2), now: 0)
+        holds.withdrew("r-1")
+        holds.withdrew("r-9")
+        let due = holds.due(now: .max)
+        #expect(due.map(\.request.session) == ["r-2"])
+    }
+
+    /// The second publisher was let in when it had left already, so that the first one goes on.
+    @Test(arguments: [true, false]) func whoNeverBeganHoldsNothing(_ isSending: Bool) {
+        var holds = TakeoverHolds()
+        holds.began(Self.key(), session: "a", fromSender: false, now: 0)
+        holds.heard(Self.key(), session: "a", isSending: true)
+        holds.began(Self.key(), session: "b", fromSender: true, now: 1)
+        let present = IngestStream(stream: Self.key().text, session: "a", isConnected: true, isSending: isSending)
+        holds.left(Self.key(), session: "b", present: present)
+        #expect(Self.meeting(holds.activity(of: Self.key(), now: 2)) == (isSending ? .sender : .nothing))
+        // A newer one has the stream.
+        holds.began(Self.key(), session: "c", fromSender: true, now: 3)
+        holds.left(Self.key(), session: "b", present: present)
+        #expect(holds.activity(of: Self.key(), now: 4).hold?.age == 1)
+    }
+
+    @Test func whoHasLeftIsUndecidedNoMore() {
+        var undecided = UndecidedPublishers()
+        for number in 1...3 { undecided.asked(entry(number).request) }
+        undecided.remove("r-2")
+        #expect(["r-1", "r-2", "r-3", "r-4"].map(undecided.contains) == [true, false, true, false])
+        // The ingest is found again: one of them has left meanwhile.
+        undecided.listAnew()
+        undecided.asked(entry(3).request)
+        #expect(["r-1", "r-2", "r-3"].map(undecided.contains) == [false, false, true])
+        var player = entry(5).request
+        player.isPublish = false
+        undecided.asked(player)
+        #expect(!undecided.contains("r-5"))
+    }
+
     @Test func theyAreBounded() {
         var holds = TakeoverHolds()
         // Nobody takes all places: of one stream 4 wait, of one app 16.

@@ -59,9 +59,17 @@ public enum IngestReport: Hashable, Codable, Sendable {
     /// A connected publisher has begun to send audio or video, or has sent neither for `IngestSettings.silence`. Only sent if
     /// the settings include that.
     case sending(stream: String, session: String, isSending: Bool)
-    /// - Parameter isRefused: Whether the ingest ended the stream, because it does not support what the publisher sends;
-    ///   `nil` if it did not, and from earlier releases.
-    case ended(stream: String, session: String, reason: String, isRefused: Bool? = nil)
+    /// A publisher that was allowed will not come back, or left before the answer.
+    ///
+    /// - Parameters:
+    ///   - isRefused: Whether the ingest ended the stream, because it does not support what the publisher sends; `nil` if it
+    ///     did not, and from earlier releases.
+    ///   - present: The publisher that still has the stream, if the one that has left never replaced it; `nil` if none has,
+    ///     and from earlier releases.
+    case ended(
+        stream: String, session: String, reason: String, isRefused: Bool? = nil, present: IngestStream? = nil)
+    /// A client that wants to publish waits no longer for its answer. Only sent if the settings include it.
+    case withdrawn(session: String)
     /// The answer to `.reconnect`, which is repeated when one of them has left.
     ///
     /// - Parameter publishers: Number of publishers that follow the request and are still connected.
@@ -85,10 +93,14 @@ public struct IngestSettings: Hashable, Codable, Sendable {
     /// Seconds without audio and video after which a publisher is reported as silent, up to 0.1 s too early; `nil` = this is
     /// not reported. Ingests of earlier releases do not know it.
     public var silence: Double?
+    /// Whether `.withdrawn` is reported; `nil` = it is not. Ingests of earlier releases do not know it.
+    public var withdrawals: Bool?
 
     public init(
-        host: String, port: Int, grace: Double, secret: String, rtmps: IngestTLS? = nil, silence: Double? = nil
+        host: String, port: Int, grace: Double, secret: String, rtmps: IngestTLS? = nil, silence: Double? = nil,
+        withdrawals: Bool? = nil
     ) {
+        self.withdrawals = withdrawals
         self.silence = silence
         self.host = host
         self.port = port

@@ -29,9 +29,12 @@ extension StreamCourier {
     /// - Parameters:
     ///   - stream: The stream's text at ingests.
     ///   - path: As for `StreamOrder.store`.
-    /// - Throws: `OrchestratorError`, `.publishedElsewhere` or `.streamHeld` if the publisher has to yield.
+    ///   - isWanted: Returns whether the publisher is still there. Asked before it takes the place of another ingest's.
+    /// - Throws: `OrchestratorError`, `.publishedElsewhere` or `.streamHeld` if the publisher has to yield, and
+    ///   `.publisherLeft` if it is not wanted any more.
     func begin(
-        _ event: RoomEvent, of stream: String, path: String, courtesy: Courtesy
+        _ event: RoomEvent, of stream: String, path: String, courtesy: Courtesy,
+        isWanted: @Sendable () async -> Bool
     ) async throws(OrchestratorError) -> Succession {
         guard let cluster else { return Succession(former: try await store(event, path: path).former) }
         var turn = StreamTurn.yields(except: nil)
@@ -48,6 +51,8 @@ extension StreamCourier {
             } else if other != nil {
                 throw .publishedElsewhere
             }
+            // The other one would lose its place to nobody: the end that follows takes the stream out of the room.
+            guard await isWanted() else { throw .publisherLeft }
             wasSending = other?.isSending ?? false
             turn = .yields(except: former)
         }
@@ -88,4 +93,8 @@ extension OrchestratorError {
     static let publishedElsewhere = OrchestratorError(
         .conflict, "published-elsewhere", "Another publisher is live with this stream key",
         detail: "the publisher is connected to another node")
+
+    static let publisherLeft = OrchestratorError(
+        .conflict, "publisher-left", "The publisher has left",
+        detail: "the publisher did not wait for the decision about it")
 }

@@ -116,6 +116,25 @@ struct IngestDesk: Sendable {
         return admit(ended(key, session), now)
     }
 
+    /// Records that a publisher that was let in had left before, and that the ingest still has the one before it.
+    ///
+    /// Nothing is stored: all publishers of a stream at one ingest have one URL, which the room has from either.
+    ///
+    /// - Parameter session: The publisher that has left.
+    /// - Returns: Whether the present publisher has got its place back; `false` if a newer one has it.
+    mutating func returns(_ key: IngestStreamKey, to present: IngestStream, from session: String, now: Int64) -> Bool {
+        guard known[key]?.session == session else { return false }
+        let again = published(key, present.session, .begins, "")
+        _ = admit(again, now)
+        sessions.settle(again, of: Self.hook, peer: Self.peer, as: .stored)
+        // Otherwise an early end of the present publisher would be taken for that of one that was never let in.
+        _ = admit(ended(key, session), now)
+        known[key] = Known(
+            session: present.session, isConnected: hasIngest && present.isConnected,
+            missingSince: hasIngest ? nil : now)
+        return true
+    }
+
     /// Records the result of storing the end of a stream.
     mutating func settleEnd(_ key: IngestStreamKey, session: String, as settlement: PublisherSessions.Settlement) {
         sessions.settle(ended(key, session), of: Self.hook, peer: Self.peer, as: settlement)

@@ -10,13 +10,14 @@ struct IngestLanes: Sendable {
         case begin(IngestStreamKey, IngestRequest, process: Int32, hasWaited: Bool = false)
         case live(IngestStreamKey, IngestStream)
         case interrupted(IngestStreamKey, session: String)
-        case end(IngestStreamKey, session: String)
+        /// - Parameter present: The publisher that still has the stream, if the one that has left never replaced it.
+        case end(IngestStreamKey, session: String, present: IngestStream? = nil)
         /// Looks whether the room has the stream from another ingest by now.
         case look(IngestStreamKey)
 
         var room: RoomID {
             switch self {
-            case .begin(let key, _, _, _), .live(let key, _), .interrupted(let key, _), .end(let key, _),
+            case .begin(let key, _, _, _), .live(let key, _), .interrupted(let key, _), .end(let key, _, _),
                 .look(let key):
                 key.names.room
             }

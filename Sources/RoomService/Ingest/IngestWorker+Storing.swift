@@ -10,10 +10,10 @@ extension IngestWorker {
     ///   - hasWaited: Whether it has met a hold before, and is refused if it meets one again.
     ///   - now: Time in ns of `MonotonicClock`.
     func begin(_ key: IngestStreamKey, _ request: IngestRequest, hasWaited: Bool, now: Int64) async {
+        // It has left while it waited for the hook, a hold or the room's other work. Another one may have the stream.
+        guard undecided.contains(request.session) else { return }
         // After a reconnection the ingest repeats its pending requests, of which this one has been decided meanwhile.
-        if desk.isLive(key, session: request.session, isConnected: true) {
-            return send(.allow(request: request.request, session: request.session, stream: key.text))
-        }
+        if desk.isLive(key, session: request.session, isConnected: true) { return allow(request, key) }
         if rules.takeover == .refuse, desk.hasPublisher(key) {
             return refuse(request, isName: true, Self.occupied)
         }
@@ -27,16 +27,26 @@ extension IngestWorker {
         let isTakeover = desk.hasPublisher(key)
         let quota = registry.services.quotas.quotas.of(key.names.room.app)[.publishers]
         let courtesy: StreamCourier.Courtesy = rules.takeover == .refuse ? .yields : .yieldsToHold
-        if let fault = await store(key, request.session, now, courtesy, within: quota) {
+        let fault = await store(key, request.session, now, courtesy, within: quota) {
+            await self.undecided.contains(request.session)
+        }
+        if let fault {
             circles.end(key)
+            // No answer: if the ingest was only found again, it repeats the request.
+            guard fault != .publisherLeft else { return }
             guard fault != .publishedElsewhere else { return refuse(request, isName: true, Self.occupied) }
             guard !fault.isOfHeldStream else { return giveWay(key, request, fault.detail, hasWaited: hasWaited) }
             let reason = URLRedaction.redact("\(fault.title): \(fault.detail)")
             // Quotas name the app and the setting, and no part of the stream key.
             return refuse(request, isName: false, reason, logged: fault.quota == nil ? fault.title : reason)
         }
-        send(.allow(request: request.request, session: request.session, stream: key.text))
+        allow(request, key)
         if isTakeover { noteTakeover(of: key, by: request) }
+    }
+
+    private func allow(_ request: IngestRequest, _ key: IngestStreamKey) {
+        undecided.remove(request.session)
+        send(.allow(request: request.request, session: request.session, stream: key.text))
     }
 
     private static let occupied = "another publisher is live with this stream key"
@@ -58,11 +68,13 @@ extension IngestWorker {
 
     /// Stores the event of a publisher that begins.
     ///
-    /// - Parameter quota: Maximum number of the app's streams; `nil` for one that is already at the ingest.
+    /// - Parameters:
+    ///   - quota: Maximum number of the app's streams; `nil` for one that is already at the ingest.
+    ///   - isWanted: As for `StreamCourier.begin`.
     /// - Returns: The reason why it may not begin; `nil` if it may.
     private func store(
         _ key: IngestStreamKey, _ session: String, _ now: Int64, _ courtesy: StreamCourier.Courtesy,
-        within quota: Int? = nil
+        within quota: Int? = nil, isWanted: @Sendable () async -> Bool = { true }
     ) async -> OrchestratorError? {
         // Nothing waits between this and the desk's `begins`, so that two rooms do not take the last place.
         if let quota, !desk.hasPlace(for: key, most: quota) {
@@ -76,7 +88,7 @@ extension IngestWorker {
         guard let event = desk.begins(key, session: session, url: url, now: now) else { return nil }
         do throws(OrchestratorError) {
             let succession = try await courier.begin(
-                event, of: key.text, path: key.relayPath(secret: secret), courtesy: courtesy)
+                event, of: key.text, path: key.relayPath(secret: secret), courtesy: courtesy, isWanted: isWanted)
             desk.settle(key, session: session, url: url, as: .stored, now: now)
             // The publisher of an ingest that is gone has gone with it: nobody would report its end.
             if process == self.process {
@@ -101,7 +113,12 @@ extension IngestWorker {
         if fault == .publishedElsewhere { send(.takenOver(stream: key.text, session: stream.session)) }
     }
 
-    func end(_ key: IngestStreamKey, _ session: String, _ now: Int64) async {
+    /// - Parameter present: As for `IngestLanes.Work.end`.
+    func end(_ key: IngestStreamKey, _ session: String, _ present: IngestStream?, _ now: Int64) async {
+        if let present {
+            if desk.returns(key, to: present, from: session, now: now) { writeJournal() }
+            return
+        }
         guard let event = desk.ends(key, session: session, now: now) else { return }
         do throws(OrchestratorError) {
             try await courier.store(event, path: key.relayPath(secret: secret))

@@ -42,6 +42,7 @@ actor IngestWorker {
     var displaced: [Job] = []
     private var looks = StreamLooks()
     var holds = TakeoverHolds()
+    var undecided = UndecidedPublishers()
     /// Sessions about which the hook is being asked.
     private var asked: Set<String> = []
     private var line: AsyncStream<ByteBuffer>.Continuation?
@@ -82,7 +83,7 @@ actor IngestWorker {
             .configure(
                 IngestSettings(
                     host: rules.host, port: rules.port, grace: rules.grace, secret: secret, rtmps: rules.rtmps,
-                    silence: TakeoverHolds.silence)))
+                    silence: TakeoverHolds.silence, withdrawals: true)))
     }
 
     func disconnected() {
@@ -115,6 +116,7 @@ actor IngestWorker {
             self.process = process
             // Also of what was stored since the last connection.
             holds.lost()
+            undecided.listAnew()
         case .synced: isSynced = true
         case .figures(let figures):
             let metrics = registry.services.metrics
@@ -142,7 +144,12 @@ actor IngestWorker {
             guard secureFault != reason else { break }
             secureFault = reason
             logger.error("RTMPS ingest: cannot listen: \(reason). It is tried again every 2 s (ingest.rtmps)")
-        case .ask(let request): return answer(request)
+        case .ask(let request):
+            undecided.asked(request)
+            return answer(request)
+        case .withdrawn(let session):
+            undecided.remove(session)
+            holds.withdrew(session)
         case .live(let stream):
             guard let key = IngestStreamKey(stream.stream) else { break }
             if let isSending = stream.isSending {
@@ -163,12 +170,12 @@ actor IngestWorker {
             let place = "the place is kept for \(rules.grace) s"
             note("publisher lost", key.names, "\(words); \(place)", limit: &losses)
             return add(.interrupted(key, session: session))
-        case .ended(let text, let session, let reason, let isRefused):
+        case .ended(let text, let session, let reason, let isRefused, let present):
             guard let key = IngestStreamKey(text) else { break }
-            holds.left(key, session: session)
+            holds.left(key, session: session, present: present)
             logger.info("a stream has ended: \(reason)", metadata: ["stream": "\(text)"])
             if isRefused ?? false { note("publisher refused", key.names, reason, limit: &refusals) }
-            return add(.end(key, session: session))
+            return add(.end(key, session: session, present: present))
         }
         return []
     }
@@ -285,6 +292,7 @@ actor IngestWorker {
     func refuse(
         _ request: IngestRequest, isName: Bool, _ reason: String, logged: String? = nil
     ) {
+        undecided.remove(request.session)
         send(.refuse(request: request.request, isName: isName, reason: reason.shortened(toBytes: 400)))
         if request.isPublish, let names = gate.names(of: request) {
             note("publisher refused", names, logged ?? reason, limit: &refusals)
@@ -327,7 +335,7 @@ actor IngestWorker {
                 if process == self.process { await begin(key, request, hasWaited: hasWaited, now: now) }
             case .live(let key, let stream): await reconcile(key, stream, now)
             case .interrupted(let key, let session): desk.interrupted(key, session: session)
-            case .end(let key, let session): await end(key, session, now)
+            case .end(let key, let session, let present): await end(key, session, present, now)
             case .look(let key): await look(at: key)
             }
         }

@@ -72,8 +72,12 @@ struct TakeoverHolds: Sendable {
     }
 
     /// Records that a publisher has ended, or has lost its connection.
-    mutating func left(_ key: IngestStreamKey, session: String) {
+    ///
+    /// - Parameter present: The publisher that still has the stream, if the one that has left never replaced it.
+    mutating func left(_ key: IngestStreamKey, session: String, present: IngestStream? = nil) {
         if publishers[key]?.session == session { publishers[key] = nil }
+        // Since when it has the stream is not known any more.
+        if let present { heard(key, session: present.session, isSending: present.isSending ?? false) }
     }
 
     /// Records that the ingest is gone, and with it what it has reported. One that is found again reports it again.
@@ -112,6 +116,9 @@ struct TakeoverHolds: Sendable {
         waiting[entry.request.session] = (entry, now.saturatingSum(Self.patience))
         return true
     }
+
+    /// Removes a publisher that has left while it waited, and with it its claim to a second decision.
+    mutating func withdrew(_ session: String) { waiting[session] = nil }
 
     /// Removes and returns the publishers that have waited, in the order of their requests.
     mutating func due(now: Int64) -> [Waiting] {
