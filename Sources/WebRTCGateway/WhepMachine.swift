@@ -92,14 +92,14 @@ struct WhepMachine: Sendable {
 
     mutating func view(_ viewer: PlayViewer, offer: String) -> [Action] {
         func refused(_ reason: String) -> [Action] { [.report(.refused(viewer: viewer.id, reason: reason))] }
-        guard !isOver else { return refused("The stream has ended.") }
-        guard source != nil else { return refused("The worker does not know yet what it plays.") }
+        guard !isOver else { return refused("The stream has ended") }
+        guard source != nil else { return refused("The worker does not know yet what it plays") }
         guard viewer.id.utf8.count <= limits.longestText, viewer.note.utf8.count <= limits.longestText else {
-            return refused("The viewer's identifier or note is longer than \(limits.longestText) bytes.")
+            return refused("The viewer's identifier or note is longer than \(limits.longestText) bytes")
         }
-        guard viewers[viewer.id] == nil else { return refused("There is a viewer with this identifier already.") }
+        guard viewers[viewer.id] == nil else { return refused("There is a viewer with this identifier already") }
         guard viewers.count < limits.mostViewers else {
-            return refused("\(limits.mostViewers) viewers watch the stream, which is the limit.")
+            return refused("\(limits.mostViewers) viewers watch the stream, which is the limit")
         }
         number += 1
         viewers[viewer.id] = Viewer(viewer: viewer, number: number)

@@ -68,7 +68,7 @@ struct WhipMachine: Sendable {
     var hasPublisher: Bool { step != .waiting }
 
     mutating func publish(_ publisher: WebRTCPublisher) -> [Action] {
-        guard step == .waiting else { return [.report(.refused(reason: "This worker has a publisher already."))] }
+        guard step == .waiting else { return [.report(.refused(reason: "This worker has a publisher already"))] }
         step = .answering
         silence = Int64(saturating: min(max(publisher.silence, 0.5), 3600) * 1e9)
         return [.open(publisher)]

@@ -73,10 +73,10 @@ package final class WhipPublication: StreamDuty, @unchecked Sendable {
     private func restart(_ text: String) {
         guard let peer, let sentAnswer, !machine.isOver, text.utf8.count <= WebRTCCommand.longestFragment,
             let client = (try? ICEFragment(text))?.credentials
-        else { return report(.refused(reason: "ICE cannot be restarted before the offer is answered.")) }
+        else { return report(.refused(reason: "ICE cannot be restarted before the offer is answered")) }
         guard let own = peer.restartICE(),
             peer.setRemoteICE(WebRTCPeer.ICECredentials(name: client.name, password: client.password))
-        else { return report(.refused(reason: "This machine's ICE library cannot restart: publish again.")) }
+        else { return report(.refused(reason: "This machine's ICE library cannot restart: publish again")) }
         machine.restarted(now: MonotonicClock.now())
         remoteCandidates.restart()
         for candidate in remoteCandidates.take(text) { peer.addCandidate(candidate, section: section) }

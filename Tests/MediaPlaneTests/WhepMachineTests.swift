@@ -27,7 +27,7 @@ import Testing
         var machine = WhepMachine()
         #expect(machine.stream == nil)
         let early = machine.view(PlayViewer(id: "v"), offer: "o")
-        #expect(early == [.report(.refused(viewer: "v", reason: "The worker does not know yet what it plays."))])
+        #expect(early == [.report(.refused(viewer: "v", reason: "The worker does not know yet what it plays"))])
         #expect(machine.play(Self.source, now: 0) == [.open(Self.source), .dial])
         #expect(machine.play(Self.source, now: 0) == [], "said again by a service that has taken over")
         for id in ["b", "a", "c"] { _ = machine.view(PlayViewer(id: id, note: "n\(id)"), offer: "o") }
@@ -59,12 +59,12 @@ import Testing
         Self.live("b", in: &machine)
         #expect(
             machine.view(PlayViewer(id: "c"), offer: "o")
-                == [.report(.refused(viewer: "c", reason: "2 viewers watch the stream, which is the limit."))])
+                == [.report(.refused(viewer: "c", reason: "2 viewers watch the stream, which is the limit"))])
         #expect(
             machine.close("a") == [.drop(viewer: "a"), .report(.ended(viewer: "a", reason: "the service ended it"))])
         Self.live("c", in: &machine)
         let twice = machine.view(PlayViewer(id: "c"), offer: "o")
-        #expect(twice == [.report(.refused(viewer: "c", reason: "There is a viewer with this identifier already."))])
+        #expect(twice == [.report(.refused(viewer: "c", reason: "There is a viewer with this identifier already"))])
         let long = String(repeating: "x", count: 257)
         for viewer in [PlayViewer(id: long), PlayViewer(id: "n", note: long)] {
             guard case .report(.refused) = machine.view(viewer, offer: "o").first else {
@@ -169,6 +169,6 @@ import Testing
             ])
         #expect(machine.end(nil) == [])
         let late = machine.view(PlayViewer(id: "b"), offer: "o")
-        #expect(late == [.report(.refused(viewer: "b", reason: "The stream has ended."))])
+        #expect(late == [.report(.refused(viewer: "b", reason: "The stream has ended"))])
     }
 }

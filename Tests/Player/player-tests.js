@@ -204,6 +204,8 @@ const tests = {
     equal([at(new RebuildError("x"))[2], at(new RebuildError("x"), { attempt: 2 })[2]], [0, 2], "a decoder that fails again and again");
     equal(at(new TypeError("Failed to fetch")), ["reconnecting", "Connection lost. Reconnecting…", 0.5], "no network");
     equal(at(new UnplayableError(unplayable("hevc")))[0], "failed", "H.265");
+    const unsuitable = new Refusal(406, { title: "The offer contains no supported media", detail: "The offer has no Opus audio" });
+    equal(at(unsuitable)[1], "The offer contains no supported media: The offer has no Opus audio.", "one full stop");
   },
   "names lie where people are"() {
     const box = { width: 1000, height: 500 };

@@ -29,23 +29,24 @@ public enum WebRTCOfferError: Error, Hashable, Sendable {
         }
     }
 
-    /// Description for the client's user, including the remedy.
+    /// Description for the client's user, including the remedy: a single sentence without a full stop, because pages
+    /// add one.
     public var reason: String {
         switch self {
-        case .tooLarge: "The offer is larger than \(SDPText.longest >> 10) KiB."
-        case .broken(let words): "The body is not an offer of WebRTC: \(words)."
+        case .tooLarge: "The offer is larger than \(SDPText.longest >> 10) KiB"
+        case .broken(let words): "The body is not an offer of WebRTC: \(words)"
         case .noVideo:
-            "The offer has no video. Publish H.264 video, with Opus audio or without any."
+            "The offer has no video: publish H.264 video, with Opus audio or without any"
         case .noH264(let offered):
-            "The offer has no H.264 video with packetization-mode=1, only \(Self.list(offered)). Let the client offer H.264."
+            "The offer has no H.264 video with packetization-mode=1, only \(Self.list(offered)): let the client offer H.264"
         case .noOpus(let offered):
-            "The offer has no Opus audio, only \(Self.list(offered)). Let the client offer Opus, or leave out the audio."
+            "The offer has no Opus audio, only \(Self.list(offered)): let the client offer Opus, or leave out the audio"
         case .sendsNothing(let kind):
-            "The client does not send the \(kind.rawValue) that it offers. Let it offer a=sendonly."
+            "The client does not send the \(kind.rawValue) that it offers: let it offer a=sendonly"
         case .receivesNothing:
-            "The client receives neither video nor audio. Let it offer a=recvonly."
+            "The client receives neither video nor audio: let it offer a=recvonly"
         case .separateTransports:
-            "The offer needs a transport for each stream. Let the client bundle them (max-bundle) and use rtcp-mux."
+            "The offer needs a transport for each stream: let the client bundle them (max-bundle) and use rtcp-mux"
         }
     }
 

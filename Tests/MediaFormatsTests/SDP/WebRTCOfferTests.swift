@@ -107,8 +107,17 @@ struct WebRTCOfferTests {
         }
         #expect(
             try refusal(withoutH264)?.reason
-                == "The offer has no H.264 video with packetization-mode=1, only VP8, VP9, AV1. Let the client offer H.264."
+                == "The offer has no H.264 video with packetization-mode=1, only VP8, VP9, AV1: let the client offer H.264"
         )
+    }
+
+    /// Pages put reasons into sentences of their own, and add the full stop.
+    @Test(arguments: [
+        WebRTCOfferError.tooLarge, .broken("it is empty"), .noVideo, .noH264(offered: ["VP8"]), .noH264(offered: []),
+        .noOpus(offered: ["G722"]), .sendsNothing(.audio), .receivesNothing, .separateTransports,
+    ])
+    func reasonsEndWithoutAFullStop(error: WebRTCOfferError) {
+        #expect(!error.reason.hasSuffix("."), "\(error.reason)")
     }
 
     @Test func soundThatIsOnlyHeardIsLeftOut() throws {
