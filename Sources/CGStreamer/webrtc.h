@@ -235,17 +235,18 @@ static inline GstElement *cgst_innermost_element(GstPad *pad) {
     return element;
 }
 
-/// Makes the `rtpjitterbuffer` that a source pad of a `webrtcbin` gets its packets from ask again for lost ones. `webrtcbin`
-/// 1.22 does so only for streams whose SSRC the other side's description names, which it need not (RFC 8843, section 9.2).
+/// Sets whether the `rtpjitterbuffer` that a source pad of a `webrtcbin` gets its packets from asks again for lost ones.
+/// `webrtcbin` up to 1.28 sets this only if the other side's description names SSRCs, which it need not (RFC 8843, section
+/// 9.2), and then gives every jitter buffer of bundled media the `do-nack` of the media whose SSRC was named last.
 ///
 /// Returns false if there is none.
-static inline gboolean cgst_ask_again(GstPad *pad) {
+static inline gboolean cgst_ask_again(GstPad *pad, gboolean asks_again) {
     GstElement *element = cgst_innermost_element(pad);
     // Elements between the two: for payload types, forward error correction and storage.
     for (int distance = 0; element && distance < 8; distance++) {
         GstElementFactory *factory = gst_element_get_factory(element);
         if (factory && g_strcmp0(GST_OBJECT_NAME(factory), "rtpjitterbuffer") == 0) {
-            g_object_set(element, "do-retransmission", TRUE, NULL);
+            g_object_set(element, "do-retransmission", asks_again, NULL);
             gst_object_unref(element);
             return TRUE;
         }

@@ -123,8 +123,9 @@ final class PeerWatch: Sendable {
             gst_object_unref(former)
         }
         count(on: pad, media)
-        // Late audio is of no use, and its codec conceals losses.
-        if media == .video { _ = cgst_ask_again(pad) }
+        // Late audio is of no use, and its codec conceals losses. NACK is negotiated for video alone, but
+        // `webrtcbin` may have set it for both.
+        _ = cgst_ask_again(pad, media == .video ? 1 : 0)
         gst_pad_link(pad, entrance)
     }
 }
