@@ -54,6 +54,7 @@ end() {
     kill -KILL "$pid" 2>/dev/null || true
 }
 
+# shellcheck disable=SC2317,SC2329  # a trap calls it
 clean_up() {
     local status=$?
     trap - EXIT

@@ -11,7 +11,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scratch=${BUILD_DIR:-.build}-fuzzer
-out=fuzz-out
+out='fuzz-out'
 seconds=${SECONDS_EACH:-60}
 longest=4096
 
@@ -51,7 +51,9 @@ for target in "${targets[@]}"; do
         failed+=("$target")
         printf '%-12s FAILED: %s\n' "$target" \
             "$(grep -m 1 -E 'Fatal error|ERROR: libFuzzer|SUMMARY' "$work/log" || tail -n 1 "$work/log")"
-        ls "$work" | sed -n "s#^\(crash\|oom\|timeout\|slow-unit\)-#    again: scripts/fuzz.sh $target $work/\1-#p"
+        for finding in "$work"/{crash,oom,slow-unit,timeout}-*; do
+            [[ ! -e $finding ]] || echo "    again: scripts/fuzz.sh $target $finding"
+        done
     fi
     if [[ ${MERGE:-} == 1 ]]; then
         mkdir -p "Fuzzing/Corpus/$target"

@@ -131,6 +131,7 @@ describe() {
     # schemathesis reads the token from the environment, where no list of processes shows it.
     export TOKEN
     TOKEN=$(sed 's/^Authorization: Bearer //' "$directory/default.header")
+    # shellcheck disable=SC2016
     { printf 'headers = { Authorization = "Bearer ${TOKEN}" }\n' && cat "$root/deploy/schemathesis.toml"; } \
         >"$directory/schemathesis.toml"
 }

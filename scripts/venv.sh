@@ -5,6 +5,7 @@
 # cannot be imported (the statement $3), need it anew. Several processes may want it at the same time.
 #
 # $root and $build have to be set; fail says what went wrong, and ends the script.
+# shellcheck disable=SC2154
 make_venv() {
     local venv=$build/$1 wanted=$root/deploy/$2 lock
     mkdir -p "$build"
