@@ -8,7 +8,7 @@ import TestSupport
 @testable import MixOrchestrator
 @testable import RoomService
 
-/// Rooms that receive events while their nodes are killed, frozen, cut off, drained and restarted, and while the
+/// Rooms that receive events while their nodes are killed, frozen, cut off, drained, restarted and copied, and while the
 /// database fails over. At the end the nodes must match the rooms' histories.
 final class ClusterHistory: Sendable {
     /// The outcome of one history.
@@ -21,16 +21,20 @@ final class ClusterHistory: Sendable {
     }
 
     private enum Trouble: String, CaseIterable {
-        case kill, freeze, cut, lostAnswer, promotion, stop, drain
+        case kill, freeze, cut, lostAnswer, promotion, stop, drain, copy
     }
 
     static let lease: Duration = .seconds(2)
     private static let names = ["a", "b", "c"]
 
-    private let nodes: [HistoryNode]
+    let nodes: [HistoryNode]
+    /// A copy of each node's machine, which is off except during the trouble `copy`.
+    let copies: [HistoryNode]
     private let histories: [RoomHistory]
     private let place: HistoryPlace
     private let acknowledged = Mutex<[RoomID: Set<String>]>([:])
+    /// The decisions about copies, and those that were wrong.
+    let notes = Mutex(CopyNotes())
     private let random: SeededGenerator
 
     /// Plays one history. The same seed plays the same events and troubles.
@@ -39,24 +43,33 @@ final class ClusterHistory: Sendable {
     ) async throws -> Outcome {
         var random = SeededGenerator(seed: seed)
         let histories = (0..<rooms).map { RoomHistory(room: RoomID("r\($0)"), &random) }
-        let nodes = try names.map { try HistoryNode($0, in: directory, place, lease: lease) }
-        let history = ClusterHistory(nodes: nodes, histories: histories, place: place, random: random)
+        let nodes = try names.map { try HistoryNode($0, at: $0, in: directory, place, lease: lease) }
+        let copies = try names.map { try HistoryNode($0, at: $0 + "2", in: directory, place, lease: lease) }
+        let history = ClusterHistory(
+            nodes: nodes, copies: copies, histories: histories, place: place, random: random)
         return try await history.run(troubles)
     }
 
-    private init(nodes: [HistoryNode], histories: [RoomHistory], place: HistoryPlace, random: SeededGenerator) {
+    private init(
+        nodes: [HistoryNode], copies: [HistoryNode], histories: [RoomHistory], place: HistoryPlace,
+        random: SeededGenerator
+    ) {
         self.nodes = nodes
+        self.copies = copies
         self.histories = histories
         self.place = place
         self.random = random
     }
+
+    /// The machines of all nodes and their copies.
+    private var machines: [HistoryNode] { nodes + copies }
 
     private func run(_ troubles: Int) async throws -> Outcome {
         var random = random
         var outcome = Outcome()
         for node in nodes { try await node.start() }
         let seeds = histories.map { _ in random.next() }
-        let watch = Task { [nodes, histories] in await Self.watch(nodes, histories.map(\.room)) }
+        let watch = Task { [machines, histories] in await Self.watch(machines, histories.map(\.room)) }
         defer { watch.cancel() }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (history, seed) in zip(histories, seeds) { group.addTask { try await self.tell(history, seed) } }
@@ -77,10 +90,13 @@ final class ClusterHistory: Sendable {
         outcome.untrue = try await judge()
         watch.cancel()
         outcome.untrue += await watch.value
+        let notes = notes.withLock { $0 }
+        outcome.untrue += notes.untrue
+        outcome.happened.merge(notes.happened, uniquingKeysWith: +)
         if !outcome.untrue.isEmpty {
-            for node in nodes { print("--- node \(node.name), seed \(self.random.seed)\n\(node.lastMessages)") }
+            for node in machines { print("--- node \(node.site), seed \(self.random.seed)\n\(node.lastMessages)") }
         }
-        for node in nodes { await node.kill() }
+        for node in machines { await node.kill() }
         return outcome
     }
 
@@ -106,7 +122,7 @@ final class ClusterHistory: Sendable {
         _ random: inout SeededGenerator, _ request: (RoomRegistry) async throws(OrchestratorError) -> Void
     ) async throws {
         while true {
-            if let registry = nodes.randomElement(using: &random)?.registry {
+            if let registry = machines.randomElement(using: &random)?.registry {
                 do throws(OrchestratorError) {
                     return try await request(registry)
                 } catch {
@@ -119,10 +135,14 @@ final class ClusterHistory: Sendable {
 
     // MARK: Troubles
 
-    /// A database that can fail over does so at least once.
+    /// A database that can fail over does so at least once, and has a copy of a node at least once.
     private func plan(_ count: Int, _ random: inout SeededGenerator) -> [Trouble] {
         var plan = (0..<count).map { _ in Trouble.allCases.randomElement(using: &random) ?? .kill }
-        if place.promote != nil { plan[Int.random(in: plan.indices, using: &random)] = .promotion }
+        if place.promote != nil {
+            plan[Int.random(in: plan.indices, using: &random)] = .promotion
+            let index = Int.random(in: 0...plan.count, using: &random)
+            plan.insert(.copy, at: index)
+        }
         return plan
     }
 
@@ -167,11 +187,12 @@ final class ClusterHistory: Sendable {
             _ = try? await node.life?.cluster.drain()
             try await pause(0...300)
             try? await node.life?.cluster.endDrain()
+        case .copy: try await copy(node, &random)
         }
     }
 
     /// Expels a lost node through another one.
-    private func expel(_ dead: NodeID, not node: HistoryNode) async {
+    func expel(_ dead: NodeID, not node: HistoryNode) async {
         for other in nodes where other !== node {
             guard let life = other.life else { continue }
             if (try? await life.link.expel(dead)) != nil { return }
@@ -201,7 +222,7 @@ final class ClusterHistory: Sendable {
                 continue
             }
             untrue += history.faults(room, task?.plan, outputs: history.outputs).map { "\(history.room): \($0)" }
-            let sending = nodes.flatMap { $0.sending(id) }
+            let sending = machines.flatMap { $0.sending(id) }
             let wanted = history.people.contains { !$0.value.streams.isEmpty } ? 1 : sending.count
             if sending.count != wanted || sending.count > 1 {
                 untrue.append("\(history.room): \(sending.count) relays send")
@@ -217,14 +238,16 @@ final class ClusterHistory: Sendable {
         return untrue
     }
 
-    /// Looks for two relays of one task that may send at the same time.
+    /// Looks for two relays of one task that may send at the same time, and for two nodes that have one room.
     private static func watch(_ nodes: [HistoryNode], _ rooms: [RoomID]) async -> [String] {
         var found: Set<String> = []
         while !Task.isCancelled {
             for room in rooms {
+                let holders = holders(of: room, among: nodes)
+                if !holders.isEmpty { found.insert("\(room): is at \(holders) at once") }
                 let task = TaskID.automatic(for: room)
                 // All nodes are compared at one moment, since a room may move between two looks.
-                let first = nodes.map { (name: $0.name, held: $0.held(task)) }
+                let first = nodes.map { (site: $0.site, held: $0.held(task)) }
                 let now = BootClock.now()
                 let able = first.flatMap(\.held).filter { $0.until > now }
                 guard able.count > 1 else { continue }
@@ -232,7 +255,7 @@ final class ClusterHistory: Sendable {
                 let again = nodes.flatMap { $0.held(task) }.filter { $0.until > now }
                 let both = able.filter { one in again.contains { $0.relay === one.relay } }
                 if both.count > 1 {
-                    found.insert("\(room): two relays at \(first.filter { !$0.held.isEmpty }.map(\.name))")
+                    found.insert("\(room): two relays at \(first.filter { !$0.held.isEmpty }.map(\.site))")
                 }
             }
             try? await Task.sleep(for: .milliseconds(10))

@@ -9,7 +9,8 @@ import Testing
 
 @testable import MixOrchestrator
 
-/// Random histories of three nodes. After any kill, freeze, cut or failover, the nodes must match the reference model.
+/// Random histories of three nodes. After any kill, freeze, cut, copy of a machine or failover, the nodes must match the
+/// reference model.
 @Suite(.serialized) struct ClusterHistoryTests {
     /// Number of histories that run at once. They mostly wait.
     private static let atOnce = 10

@@ -20,11 +20,25 @@ struct HistoryPlace: Sendable {
 
 /// One node of a history, which is stopped and started many times. Thread-safe.
 final class HistoryNode: Sendable {
+    /// Name of the node, which a copy of its machine shares.
     let name: String
+    /// Site of all lives of this machine. A copy has another one.
+    let site: String
     private let directory: String
     private let place: HistoryPlace
     private let lease: Duration
     private let log = LogRecorder()
+
+    /// The rooms that a life believes it has, at one moment.
+    struct Possession: Sendable {
+        let node: NodeID
+        let rooms: [RoomID: OwnershipMachine.Holding]
+
+        /// Returns the rooms whose leases last at a time, in ns of CLOCK_BOOTTIME, without those that are leaving.
+        func lasting(at time: Int64) -> [RoomID: OwnershipMachine.Holding] {
+            rooms.filter { $0.value.until > time && !$0.value.isLeaving }
+        }
+    }
 
     struct Life: Sendable {
         let store: any TaskStore
@@ -40,9 +54,10 @@ final class HistoryNode: Sendable {
     }
     private let state = Mutex(State())
 
-    init(_ name: String, in directory: String, _ place: HistoryPlace, lease: Duration) throws {
+    init(_ name: String, at site: String, in directory: String, _ place: HistoryPlace, lease: Duration) throws {
         self.name = name
-        self.directory = directory + "/" + name
+        self.site = site
+        self.directory = directory + "/" + site
         self.place = place
         self.lease = lease
         try FileManager.default.createDirectory(
@@ -53,6 +68,11 @@ final class HistoryNode: Sendable {
     var life: Life? { state.withLock { $0.life } }
     /// The handler of requests; `nil` while the node is stopped or frozen.
     var registry: RoomRegistry? { state.withLock { $0.isFrozen ? nil : $0.life?.registry } }
+    /// What the current life has; `nil` while the node is stopped.
+    var possession: Possession? {
+        guard let life else { return nil }
+        return life.cluster.machine.withLock { Possession(node: $0.node, rooms: $0.holdings) }
+    }
     /// The end of the node's log.
     var lastMessages: String { log.text.split(separator: "\n").suffix(60).joined(separator: "\n") }
 
@@ -67,13 +87,28 @@ final class HistoryNode: Sendable {
         }
     }
 
+    /// Tries once to start a life, unless there is one.
+    ///
+    /// - Returns: False if a copy of the machine is at work.
+    /// - Throws: Any other reason, such as a store that cannot be reached.
+    func attempt() async throws -> Bool {
+        guard life == nil else { return true }
+        do {
+            try await begin()
+            return true
+        } catch {
+            guard (error as? StoreError) == .copied(name) else { throw error }
+            return false
+        }
+    }
+
     private func begin() async throws {
         let store = try await place.open()
         let link = await FaultyLink(store)
         do {
             let cluster = try await ClusterNode.join(
                 link, ClusterSettings(name: name, url: "http://\(name)", lease: lease), identity: name,
-                keepsRelays: false, shutdown: ShutdownNotice(), logger: log.logger)
+                site: site, keepsRelays: false, shutdown: ShutdownNotice(), logger: log.logger)
             let relays = ScriptedRelays()
             let (begins, begin) = AsyncStream.makeStream(of: RoomRegistry.self)
             let task = Task { [log, directory] in
