@@ -20,7 +20,7 @@ extension PostgreSQLTaskStore {
         return try await read { connection in
             try connection.execute(
                 """
-                SELECT number, name, profile,
+                SELECT number, name, profile, site,
                     (until > coalesce($1::double precision, extract(epoch FROM clock_timestamp())))::int AS works
                 FROM nodes ORDER BY number
                 """, [.real(now)]
@@ -29,7 +29,7 @@ extension PostgreSQLTaskStore {
                 let node = Node(id: PostgreSQLLeases.id(name, try row.integer("number")), name: name)
                 return NodeEntry(
                     node: node, profile: try row.optionalText("profile").flatMap(NodeProfile.init(storedText:)),
-                    isAtWork: try row.integer("works") == 1)
+                    isAtWork: try row.integer("works") == 1, site: try row.optionalText("site"))
             }
         }
     }

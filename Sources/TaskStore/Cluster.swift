@@ -86,11 +86,14 @@ public struct NodeEntry: Hashable, Sendable {
     public var profile: NodeProfile?
     /// Whether its leases have not expired, as judged by the store's clock.
     public var isAtWork: Bool
+    /// The node's site, as registered; `nil` if it is not known, or the store compares none.
+    public var site: String?
 
-    public init(node: Node, profile: NodeProfile?, isAtWork: Bool) {
+    public init(node: Node, profile: NodeProfile?, isAtWork: Bool, site: String? = nil) {
         self.node = node
         self.profile = profile
         self.isAtWork = isAtWork
+        self.site = site
     }
 }
 

@@ -104,7 +104,9 @@ extension MemoryLeases {
     }
 
     func roster(at time: Double) -> [NodeEntry] {
-        nodes.map { NodeEntry(node: $0.node, profile: profiles[$0.node.id], isAtWork: $0.until > time) }
+        nodes.map {
+            NodeEntry(node: $0.node, profile: profiles[$0.node.id], isAtWork: $0.until > time, site: $0.site)
+        }
     }
 
     func holder(of task: TaskID, at time: Double) -> NodeID? { isFree(task, at: time) ? nil : holders[task]?.owner }

@@ -132,6 +132,18 @@ import Testing
         #expect(machine.holdings.isEmpty && machine.node == "a#9")
     }
 
+    /// A node whose copy is at work keeps no room, and begins its next life without any.
+    @Test func aNodeWithoutALifeHasNoRooms() {
+        var machine = machine()
+        machine.took([lease("a", "a#1", 1)], askedAt: 0)
+        #expect(machine.loseAll() == ["a"])
+        #expect(machine.loseAll() == [])
+        #expect(machine.deadline(of: "a") == 0 && machine.node == "a#1")
+        #expect(machine.reborn(as: "a#9") == [])
+        machine.took([lease("a", "a#1", 2)], askedAt: 0)
+        #expect(machine.holdings.isEmpty)
+    }
+
     @Test func whatAnswersDidNotTellIsGivenToOthers() {
         var machine = machine()
         let lost = lease("r", "a#1", 1)

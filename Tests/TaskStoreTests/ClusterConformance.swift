@@ -227,6 +227,45 @@ extension ClusterConformance {
         }
     }
 
+    /// A copy that was suspended beyond its lease finds its life ended, once a life at the first site has inherited from it.
+    @Test(arguments: StoreUnderTest.shared)
+    func aSuspendedCopyIsNotAtWorkAgain(_ kind: StoreUnderTest) async throws {
+        try await withDirectory { directory in
+            let time = ManualClock()
+            let store = try kind.open(directory, clock: time.clock)
+            let original = try await store.register("here", at: "boot 1", for: .seconds(10))
+            _ = try await store.claim([.lease(of: "a")], by: original, for: .seconds(10))
+            time.advance(11)
+            let copy = try await store.register("here", at: "boot 2", for: .seconds(10))
+            #expect(try await store.inherit(from: original, by: copy).map(\.task.leasedRoom) == ["a"])
+            await #expect(throws: StoreError.expelled(original)) { try await store.renew(original, for: .seconds(10)) }
+            time.advance(11)
+            let next = try await store.register("here", at: "boot 1", for: .seconds(10))
+            let (first, second) = (Node(id: copy, name: "here"), Node(id: next, name: "here"))
+            #expect(
+                try await store.roster() == [
+                    NodeEntry(node: first, profile: nil, isAtWork: false, site: "boot 2"),
+                    NodeEntry(node: second, profile: nil, isAtWork: true, site: "boot 1"),
+                ])
+            let inherited = try await store.inherit(from: copy, by: next)
+            #expect(inherited.map(\.task.leasedRoom) == ["a"])
+            await #expect(throws: StoreError.expelled(copy)) { try await store.renew(copy, for: .seconds(10)) }
+            await #expect(throws: StoreError.expelled(copy)) {
+                try await store.claimRooms(of: [], by: copy, limit: 9, for: .seconds(10))
+            }
+            await #expect(throws: StoreError.copied("here")) {
+                try await store.register("here", at: "boot 2", for: .seconds(10))
+            }
+            // The rooms can be given to others at once.
+            try await store.dismiss(inherited, areWanted: true)
+            let other = try await store.register("there", for: .seconds(10))
+            let taken = try await store.claimRooms(of: [], by: other, limit: 9, for: .seconds(10))
+            #expect(taken.map(\.task.leasedRoom) == ["a"])
+            #expect(try await store.nodes().map(\.id) == [next, other])
+            await store.close()
+        }
+    }
+
     /// A life without a site, as one of an earlier release, is followed at once by the next one.
     @Test(arguments: StoreUnderTest.shared)
     func unknownSitesAreNotCompared(_ kind: StoreUnderTest) async throws {

@@ -84,6 +84,7 @@ extension ClusterNode {
         defer { expelled.withLock { if $0 == former { $0 = nil } } }
         do {
             let node = try await base.register(identity, at: site, for: settings.lease)
+            try await endOtherLives(than: node)
             logger.warning("the node was expelled: it gives up its rooms and continues as a new node")
             // The operator who expelled the node wants other nodes to have its rooms.
             rest.withLock { $0 = BootClock.now() + settings.lookInterval.nanoseconds * 6 }
@@ -97,6 +98,31 @@ extension ClusterNode {
             logger.error("the node has no rooms: \(StoreError.copied(name))")
         } catch {
             logger.error("cannot register: \(error)")
+        }
+    }
+
+    /// Ends the lives of this node's name that a copy of its machine has left, and lets other nodes have their rooms. A copy
+    /// that was suspended could otherwise renew its leases and be at work beside `life`, which was just registered.
+    ///
+    /// - Throws: `StoreError.copied` if a copy has renewed its leases since `life` was registered, which is expelled then.
+    ///   After other errors, the next life ends `life` as well, because its site is the same.
+    private func endOtherLives(than life: NodeID) async throws(StoreError) {
+        // Without a site, no copy can exist.
+        guard let site else { return }
+        do throws(StoreError) {
+            var leases: [Lease] = []
+            for other in try await base.roster() where other.node.name == identity && other.node.id != life {
+                // Lives of releases without sites are not compared.
+                guard let place = other.site else { continue }
+                if other.isAtWork && place != site { throw StoreError.copied(identity) }
+                leases = try await base.inherit(from: other.node.id, by: life)
+            }
+            // Their leases have run out, or no answer ever told this node about them: no relay sends for them.
+            try await base.dismiss(leases, areWanted: true)
+        } catch {
+            // `life` has no relays, so others may have its rooms at once.
+            if case .copied = error { try? await base.expel(life) }
+            throw error
         }
     }
 
