@@ -117,6 +117,64 @@ import Testing
         }
     }
 
+    /// A publisher leaves while it waits, and the holder falls silent: nobody is let in for the one that left.
+    @Test func aPublisherThatLeftTakesNothingOver() async throws {
+        try await withCluster(settings: Self.settings) { start in
+            let node = try await start("a", nil)
+            _ = try await admit("demo__alice", at: node)
+            let holder = try await admit("demo__alice", at: node)
+            for number in [1000, 1001] {
+                holder.ingest.report(
+                    .ask(
+                        IngestRequest(
+                            request: number, isPublish: true, application: "live", name: "demo__alice", query: "",
+                            address: "127.0.0.1", session: "s-\(number)")))
+            }
+            holder.ingest.report(.withdrawn(session: "s-1000"))
+            holder.sends(false)
+            // The second one is decided about after the first one.
+            try await eventually {
+                holder.ingest.commands.contains(.allow(request: 1001, session: "s-1001", stream: holder.stream))
+                    ? true : nil
+            }
+            let answered = holder.ingest.commands.contains { command in
+                switch command {
+                case .allow(1000, _, _), .refuse(1000, _, _): true
+                default: false
+                }
+            }
+            #expect(!answered)
+        }
+    }
+
+    /// A client is let in that has left: the ingest reports its end, and the publisher that still has the stream.
+    @Test func whoHasTheStreamKeepsItsPlaceInTheRoom() async throws {
+        try await withCluster(settings: Self.settings) { start in
+            let node = try await start("a", nil)
+            let present = try await admit("demo__alice", at: node)
+            try await eventually { node.running("auto-demo").first { $0.plan != nil } }
+            let verdict = try await present.ingest.publish("demo__alice")
+            guard case .allowed(let session, let stream) = verdict else {
+                Issue.record("\(verdict)")
+                return
+            }
+            present.ingest.report(
+                .ended(
+                    stream: stream, session: session, reason: "left before it began",
+                    present: IngestStream(
+                        stream: stream, session: present.session, isConnected: true, isSending: true)))
+            // Work of one room is done in order, so the end has been handled when another publisher is let in.
+            _ = try await admit("demo__bob", at: node)
+            let room = try await node.call("GET", "/v1/rooms/demo").text
+            #expect(room.contains(#""user":"alice""#) && room.contains(#""user":"bob""#), "\(room)")
+            // Its own end counts.
+            present.ingest.report(.ended(stream: stream, session: present.session, reason: "left"))
+            try await eventually {
+                try await node.call("GET", "/v1/rooms/demo").text.contains(#""user":"alice""#) ? nil : true
+            }
+        }
+    }
+
     /// The node that has the publisher knows whether it holds the stream, and every node asks it.
     @Test func aStreamIsHeldAtEveryNode() async throws {
         try await withCluster(settings: Self.settings) { start in
