@@ -62,6 +62,8 @@ public struct Splicer: Sendable {
     /// Removed feeds that the program still needed when it was last advanced.
     private var removed: Set<SpliceInput> = []
     var pending: Pending?
+    /// Program time from which pictures have been held for the next splice; `nil` while none are.
+    private var heldSince: MediaTime?
     var audio = AudioLane()
     private var lastDecoding: MediaTime?
     /// Whether an IDR of the target arrived when the program had already passed its time.
@@ -230,6 +232,7 @@ public struct Splicer: Sendable {
             guard frame.isIDR, !isTooLate(frame, of: feed) else { return [] }
             // A mixer takes over from an active source only at a boundary for which it was asked.
             if feed.isMixer, let onAir, !onAir.isMixer, !isOnAirGone, lastVideo != nil { return [] }
+            heldSince = now
             pending = .entering(feed, at: frame.pts, held: [frame], since: now)
             return enterIfReached(now: now)
         }
@@ -258,6 +261,7 @@ public struct Splicer: Sendable {
                 return emit(video: frame)
             }
             let boundary = boundary(after: last, before: frame)
+            heldSince = now
             pending = .leaving(at: boundary, held: [frame], since: now)
             return [.requestIDR(generation: generation, at: boundary)]
         }
@@ -267,7 +271,8 @@ public struct Splicer: Sendable {
         guard let first = frames.first else { return [] }
         let splice = Splice(
             from: onAir, to: feed, at: first.pts, performedAt: now, videoGap: lastVideo.map { first.pts - $0 },
-            audioGap: nil)
+            audioGap: nil, heldAt: heldSince)
+        heldSince = nil
         var actions = report(now: now, force: true)
         onAir = feed
         unreported = (splice, now)
@@ -281,7 +286,7 @@ public struct Splicer: Sendable {
     /// Forwards frames held while leaving; drops frames held for entering.
     mutating func abandonPending() -> [Action] {
         let abandoned = pending
-        pending = nil
+        (pending, heldSince) = (nil, nil)
         guard case .leaving(_, let held, _) = abandoned else { return [] }
         return held.flatMap { emit(video: $0) }
     }

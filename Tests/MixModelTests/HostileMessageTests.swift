@@ -106,6 +106,7 @@ import Testing
             SwitchRecord(
                 at: .seconds(1), from: .bypass, to: .mix, source: nil, cause: "c", latencyMs: 20.5,
                 afterKeyframeMs: 1.5,
+                stages: SwitchStages(since: .zero, plan: .seconds(1), mixer: .seconds(2), held: .seconds(3)),
                 videoGapMs: 50.5, audioGapMs: 21.5, wallClock: 1_700_000_000.5)),
     ]
 

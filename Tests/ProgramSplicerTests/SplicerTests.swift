@@ -224,6 +224,37 @@ import Testing
             sent(actions) == ["configuration 7", "IDR 0", "picture 40", "picture 80", "configuration 2", "IDR 120"])
     }
 
+    // MARK: Records of splices
+
+    @Test("a splice is recorded with the time from which pictures were held for it, not for one that was given up")
+    func timeOfHolding() {
+        var splicer = Splicer()
+        let mixer = SpliceInput.mixer(1)
+        for feed in [Self.guest, mixer] {
+            splicer.configure(feed, CodecConfiguration(.h264, bytes: [feed.isMixer ? 7 : 1]))
+            splicer.setInterval(.milliseconds(40), of: feed)
+        }
+        var actions = splicer.setTarget(Self.guest, now: .zero)
+        actions += splicer.frame(picture(0, isIDR: true), of: Self.guest, now: .zero)
+        actions += splicer.setTarget(mixer, now: .milliseconds(10))
+        actions += splicer.frame(picture(0), of: mixer, now: .milliseconds(10))
+        actions += splicer.frame(picture(40), of: Self.guest, now: .milliseconds(40))
+        // Not the keyframe that was asked for.
+        actions += splicer.frame(picture(40), of: mixer, now: .milliseconds(55))
+        actions += splicer.frame(picture(80), of: Self.guest, now: .milliseconds(83))
+        actions += splicer.frame(picture(80, isIDR: true), of: mixer, now: .milliseconds(98))
+        actions += splicer.setTarget(Self.guest, now: .milliseconds(110))
+        actions += splicer.frame(picture(160, isIDR: true), of: Self.guest, now: .milliseconds(150))
+        actions += splicer.frame(picture(120), of: mixer, now: .milliseconds(165))
+        actions += splicer.advance(to: .milliseconds(600))
+        let splices = actions.compactMap { action -> Splice? in
+            if case .switched(let splice) = action { splice } else { nil }
+        }
+        #expect(splices.map(\.to) == [Self.guest, mixer, Self.guest])
+        #expect(splices.compactMap(\.heldAt) == [.zero, .milliseconds(83), .milliseconds(150)])
+        #expect(splices.map(\.performedAt) == [.zero, .milliseconds(98), .milliseconds(165)])
+    }
+
     // MARK: Invariants
 
     private func expectOrder(_ room: SplicerSimulation, seed: UInt64) {

@@ -168,6 +168,6 @@ extension TaskView.Switch {
         self.init(
             at: Date(timeIntervalSince1970: record.wallClock), from: record.from, to: record.to, cause: record.cause,
             causes: record.causes ?? [], latencyMs: record.latencyMs, afterKeyframeMs: record.afterKeyframeMs,
-            videoGapMs: record.videoGapMs, audioGapMs: record.audioGapMs)
+            stages: record.stages, videoGapMs: record.videoGapMs, audioGapMs: record.audioGapMs)
     }
 }

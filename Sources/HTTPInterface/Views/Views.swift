@@ -58,6 +58,8 @@ struct TaskView: Encodable {
         var causes: [CauseID]
         var latencyMs: Double
         var afterKeyframeMs: Double?
+        /// Division of `latencyMs`. Absent if the relay has not recorded it.
+        var stages: SwitchStages?
         var videoGapMs: Double
         var audioGapMs: Double?
     }

@@ -191,6 +191,8 @@ public struct SwitchRecord: Hashable, Codable, Sendable {
     /// Time to the same frame from the moment at which every source in the plan had delivered its first keyframe, if
     /// that was after the event. In milliseconds.
     public var afterKeyframeMs: Double?
+    /// Division of `latencyMs`; `nil` from relays of an earlier release.
+    public var stages: SwitchStages?
     /// Time between the last video frame before and the first after the splice, in milliseconds.
     public var videoGapMs: Double
     /// Time between the last audio frame before and the first after the splice, in milliseconds.
@@ -200,7 +202,8 @@ public struct SwitchRecord: Hashable, Codable, Sendable {
 
     public init(
         at: MediaTime, from: OnAir?, to: OnAir, source: SourceID?, cause: String, causes: [CauseID]? = nil,
-        latencyMs: Double, afterKeyframeMs: Double? = nil, videoGapMs: Double, audioGapMs: Double?, wallClock: Double
+        latencyMs: Double, afterKeyframeMs: Double? = nil, stages: SwitchStages? = nil, videoGapMs: Double,
+        audioGapMs: Double?, wallClock: Double
     ) {
         self.at = at
         self.from = from
@@ -210,6 +213,7 @@ public struct SwitchRecord: Hashable, Codable, Sendable {
         self.causes = causes
         self.latencyMs = latencyMs
         self.afterKeyframeMs = afterKeyframeMs
+        self.stages = stages
         self.videoGapMs = videoGapMs
         self.audioGapMs = audioGapMs
         self.wallClock = wallClock

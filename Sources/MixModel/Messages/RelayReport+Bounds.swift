@@ -56,6 +56,7 @@ extension SwitchRecord {
         var record = self
         record.latencyMs = latencyMs.boundedMilliseconds
         record.afterKeyframeMs = afterKeyframeMs?.boundedMilliseconds
+        record.stages = stages?.bounded
         record.videoGapMs = videoGapMs.boundedMilliseconds
         record.audioGapMs = audioGapMs?.boundedMilliseconds
         record.wallClock = wallClock.boundedSeconds

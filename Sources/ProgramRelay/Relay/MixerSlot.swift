@@ -10,6 +10,9 @@ struct MixerSlot {
     /// The mixer's setup; `nil` while the process is only a spare, with its codecs loaded.
     private(set) var setup: MixerSetup?
     private(set) var scene: Scene?
+    /// Program time at which the mixer was told to run. `firstPictureAt`: at which its first picture arrived.
+    private(set) var startedAt: MediaTime?
+    private(set) var firstPictureAt: MediaTime?
     /// The failure that the mixer reported before it ended, or the reason why it was killed.
     var failure: String?
     /// Renders every n-th canvas frame.
@@ -37,7 +40,8 @@ struct MixerSlot {
     var keyframeDistance: MediaTime? { setup.map { .units(Int64($0.keyframeDistance), rate: $0.canvas.fps) } }
 
     /// - Parameter failures: Number of mixers that have failed in a row before this one.
-    mutating func start(_ setup: MixerSetup, encoding: EncodingSettings?, failures: Int = 0) {
+    mutating func start(_ setup: MixerSetup, encoding: EncodingSettings?, failures: Int = 0, now: MediaTime) {
+        startedAt = now
         watchdog = MixerWatchdog(failures: failures)
         self.setup = setup
         self.encoding = encoding
@@ -63,6 +67,7 @@ struct MixerSlot {
     mutating func note(_ frame: EncodedFrame, now: MediaTime) {
         if frame.track == .video || setup?.hasVideo == false { watchdog.delivered(at: now) }
         guard frame.track == .video, let setup else { return }
+        if firstPictureAt == nil { firstPictureAt = now }
         pace.take(
             pts: frame.pts, now: now, origin: setup.videoOrigin,
             interval: .units(Int64(frameDivisor), rate: setup.canvas.fps))

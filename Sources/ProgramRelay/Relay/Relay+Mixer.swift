@@ -152,7 +152,7 @@ extension Relay {
         logger.debug("mixer \(next.generation) is told to run at \(now)")
         mixer = next
         mixer?.start(
-            setup(scene: scene, plan: plan, now: now), encoding: plan.encoding, failures: recovery.failures)
+            setup(scene: scene, plan: plan, now: now), encoding: plan.encoding, failures: recovery.failures, now: now)
         splicer.setInterval(.units(1, rate: scene.canvas.fps), of: next.feed)
     }
 

@@ -151,11 +151,15 @@ extension Relay {
         let caused = MediaTime(nanoseconds: plan?.causedAt ?? programStart) - MediaTime(nanoseconds: programStart)
         let keyframes = (plan?.sources ?? []).compactMap { sources[$0.id]?.firstKeyframeAt }
         let ready = max(caused, keyframes.max() ?? caused)
+        let taker = mixers.first { $0.feed == splice.to }
+        let stages = SwitchStages(
+            since: caused, plan: planAppliedAt, mixer: taker?.startedAt, picture: taker?.firstPictureAt,
+            held: splice.heldAt)
         let record = SwitchRecord(
             at: splice.at, from: splice.from.map(kind), to: kind(splice.to),
             source: source(of: splice.to), cause: plan?.cause ?? "", causes: plan?.causes,
             latencyMs: (splice.performedAt - caused).inMilliseconds,
-            afterKeyframeMs: (splice.performedAt - ready).inMilliseconds,
+            afterKeyframeMs: (splice.performedAt - ready).inMilliseconds, stages: stages,
             videoGapMs: splice.videoGap?.inMilliseconds ?? 0, audioGapMs: splice.audioGap?.inMilliseconds,
             wallClock: Date().timeIntervalSince1970)
         logger.info(

@@ -37,7 +37,7 @@ extension Relay {
     private func startTwin(_ plan: ProgramPlan, beside mixer: MixerSlot, now: MediaTime) {
         guard let scene = mixer.scene, var slot = launchMixer(now: now) else { return }
         let origin = takeoverTime(fps: scene.canvas.fps, now: now)
-        slot.start(setup(scene: scene, plan: plan, now: now, origin: origin), encoding: plan.encoding)
+        slot.start(setup(scene: scene, plan: plan, now: now, origin: origin), encoding: plan.encoding, now: now)
         splicer.setInterval(.units(1, rate: scene.canvas.fps), of: slot.feed)
         twin.slot = slot
         logger.debug("mixer \(slot.generation) is the twin of \(mixer.generation)")

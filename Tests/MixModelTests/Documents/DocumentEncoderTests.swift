@@ -61,6 +61,7 @@ import Testing
         try expectSame(
             SwitchRecord(
                 at: .seconds(2), from: .bypass, to: .mix, source: "a/camera", cause: "c", latencyMs: 1.25,
+                stages: SwitchStages(since: .zero, plan: .milliseconds(1), picture: .milliseconds(2)),
                 videoGapMs: 50, audioGapMs: nil, wallClock: 2))
     }
 
