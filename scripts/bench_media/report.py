@@ -3,6 +3,8 @@ import csv
 import json
 import statistics
 
+from . import stages
+
 _COLUMNS = (
     ("cpu", "CPU %", "{:.2f}"), ("switches", "switch/s", "{:.0f}"), ("memory", "PSS MiB", "{:.1f}"),
     ("wanted", "frames", "{:d}"), ("lost", "lost", "{:d}"), ("late p50", "late p50", "{:.1f}"),
@@ -25,6 +27,8 @@ def print_run(number, runs, result):
             parts = [f"{group} ×{part['processes']}: {part['cpu']:.2f} %, {part['switches']:.0f}/s, "
                      f"{part['memory']:.1f} MiB" for group, part in groups.items()]
             print(f"             {'; '.join(parts)}")
+        for line in stages.table(figures.get("parts", [])):
+            print(f"             {line}")
         for reason in figures["invalid"]:
             print(f"    {name:8} INVALID: {reason}")
     others = max((figures.get("others", 0) for figures in result["rows"].values()), default=0)

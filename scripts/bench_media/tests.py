@@ -9,7 +9,7 @@ import unittest
 import urllib.request
 from xml.etree import ElementTree
 
-from . import lateness, marks, plot, report, rtmp, strangers
+from . import lateness, marks, plot, report, rtmp, stages, strangers
 from .canvas import Canvas, Pane
 from .cases import density, glass
 from .frames import copied, paced, quantile
@@ -310,6 +310,30 @@ class Plots(unittest.TestCase):
             plot.write(path, "pure", summary, reference=None, logarithmic=True)
             texts = [element.text for element in ElementTree.parse(path).iter() if element.tag.endswith("text")]
             self.assertLessEqual({"pure", "a < b", "c"}, set(texts))
+
+
+class Stages(unittest.TestCase):
+    @staticmethod
+    def switch(**recorded):
+        return {"latencyMs": 140, "afterKeyframeMs": 100, "stages": recorded}
+
+    def test_parts(self):
+        switch = self.switch(planMs=3, mixerMs=4, pictureMs=85, heldMs=125)
+        self.assertEqual(stages.ends(switch, 143), [3, 4, 40, 85, 125, 140, 143])
+        self.assertEqual(stages.divided(switch, 143), [3, 1, 36, 45, 40, 15, 3])
+
+    def test_what_was_there_before_takes_no_time(self):
+        # A mixer that ran already and had made its first picture before the keyframe came.
+        self.assertEqual(stages.divided(self.switch(planMs=3, heldMs=125), 143), [3, 0, 37, 0, 85, 15, 3])
+        self.assertEqual(stages.divided(self.switch(planMs=3, pictureMs=20, heldMs=125), 143), [3, 0, 37, 0, 85, 15, 3])
+        self.assertEqual(sum(stages.divided({"latencyMs": 140, "stages": {}}, 143)), 143)
+
+    def test_table(self):
+        rows = stages.table([[3, 1, 36, 45, 40, 15, 3], [5, 1, 36, 45, 20, 15, 3]])
+        self.assertEqual(len(rows), 1 + len(stages.PARTS))
+        self.assertEqual(rows[1].split(), ["plan", "at", "the", "relay", "5.0", "5.0", "5.0", "5.0"])
+        self.assertEqual(rows[-1].split()[-4:], ["3.0", "3.0", "143.0", "143.0"])
+        self.assertEqual(stages.table([]), [])
 
 
 class Medians(unittest.TestCase):

@@ -13,6 +13,7 @@ from ..errors import Deadline
 from ..frames import quantile
 from ..measure import Load
 from ..sides import builds
+from ..stages import divided
 from ..waiting import wait_until
 
 NAME = "switch"
@@ -69,7 +70,7 @@ def run(stage, options, number):
 
 
 def _distribution(stage, options, reader, side, publishers):
-    viewer, relay, invalid, missed = [], [], [], 0
+    viewer, relay, parts, invalid, missed = [], [], [], [], 0
     machine = Load()
     for index in range(options.switches):
         time.sleep(random.uniform(1.0, 2.0))
@@ -77,8 +78,12 @@ def _distribution(stage, options, reader, side, publishers):
         try:
             task = side.service.wait_for(ROOM, "mix", 2, seconds=_PATIENCE)
             first = wait_until(lambda: _first_mixed(reader, side.name, event), "the viewer has no mix", _PATIENCE)
-            relay.append(task["switches"][0]["latencyMs"])
+            switch = task["switches"][0]
+            relay.append(switch["latencyMs"])
             viewer.append((first - event) / 1e6)
+            # A build to compare with may not record stages.
+            if "stages" in switch:
+                parts.append(divided(switch, viewer[-1]))
         except Deadline:
             missed += 1
         time.sleep(random.uniform(1.0, 1.5))
@@ -95,7 +100,7 @@ def _distribution(stage, options, reader, side, publishers):
     return {**machine.figures(), "wanted": options.switches,
             "late p50": quantile(viewer, 0.5), "late p99": quantile(viewer, 0.99),
             "relay p50": quantile(relay, 0.5), "relay p99": quantile(relay, 0.99),
-            "viewer ms": viewer, "relay ms": relay, "invalid": invalid}
+            "viewer ms": viewer, "relay ms": relay, "parts": parts, "invalid": invalid}
 
 
 def _first_mixed(reader, name, since):
